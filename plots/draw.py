@@ -1,0 +1,122 @@
+"""Draws the figures of a phaselock run folder.
+
+usage: draw.py DIR
+Reads the tables of DIR and of each DIR/examples/NAME, writes PNG and SVG figures into DIR/figures (those of
+an example as NAME-figure) and prints the path of each. Exit codes: 0 done, 64 bad arguments, 65 a malformed
+table or nothing to draw, 70 matplotlib missing, 73 figures cannot be written, 74 DIR missing or unreadable.
+"""
+import logging
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True  # leave no files beside the sources
+os.environ["MPLBACKEND"] = "Agg"
+logging.getLogger("matplotlib").setLevel(logging.ERROR)
+
+BAD_ARGUMENTS, BAD_DATA, INTERNAL, CANNOT_WRITE, CANNOT_READ, INTERRUPTED = 64, 65, 70, 73, 74, 130
+
+
+class Stop(Exception):
+    """Ends the program with an exit code and a message."""
+
+    def __init__(self, code: int, message: str):
+        super().__init__(message)
+        self.code = code
+
+
+def load_figures() -> dict:
+    """The figure modules by name of the figure; imported late, for matplotlib may be missing."""
+    try:
+        import figure_coverage, figure_escape, figure_gates, figure_offsets, figure_oracle  # noqa: E401
+        import figure_phases, figure_residual, figure_starts, figure_toy  # noqa: E401
+    except ModuleNotFoundError as problem:
+        raise Stop(INTERNAL, f"the Python module {problem.name} is missing; Debian packages: "
+                             "python3-numpy python3-matplotlib") from None
+    return {"offsets": figure_offsets, "gates": figure_gates, "phases": figure_phases, "residual": figure_residual,
+            "coverage": figure_coverage, "oracle": figure_oracle, "starts": figure_starts, "toy": figure_toy,
+            "escape": figure_escape}
+
+
+def read(folder: Path) -> list:
+    """All runs of the folder, checked before anything is written."""
+    from run_folder import read_runs
+    from tables import Malformed
+    if not folder.is_dir():
+        raise Stop(CANNOT_READ, f"{folder}: no such folder")
+    try:
+        return read_runs(folder)
+    except Malformed as problem:
+        raise Stop(BAD_DATA, str(problem)) from None
+    except OSError as problem:
+        raise Stop(CANNOT_READ, f"{problem.filename or folder}: {problem.strerror}") from None
+
+
+def save(figure, stem: Path) -> list[Path]:
+    """Writes a figure as PNG and SVG; a file appears only when it is whole."""
+    written = []
+    for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": "phaselock"})):
+        path = stem.with_name(f"{stem.name}.{ending}")
+        partial = stem.with_name(f".{stem.name}.{ending}.partial")
+        try:
+            figure.savefig(partial, format=ending, metadata=metadata)
+            os.replace(partial, path)
+        except OSError as problem:
+            raise Stop(CANNOT_WRITE, f"{path}: {problem.strerror or problem}") from None
+        finally:
+            if partial.exists():  # only after a failure
+                partial.unlink()
+        figure.set_layout_engine("none")  # the first file laid the page out, the second keeps it
+        written.append(path)
+    return written
+
+
+def draw_all(runs: list, figures: dict, target: Path) -> int:
+    """Draws each figure of each run that has the tables for it; returns how many files were written."""
+    written = 0
+    for run in runs:
+        for name, module in figures.items():
+            figure = module.draw(run)
+            if figure is None:
+                continue
+            try:
+                target.mkdir(exist_ok=True)
+            except OSError as problem:
+                raise Stop(CANNOT_WRITE, f"{target}: {problem.strerror}") from None
+            for path in save(figure, target / (f"{run.name}-{name}" if run.name else name)):
+                print(path, flush=True)
+                written += 1
+    return written
+
+
+def main(arguments: list[str]) -> None:
+    if len(arguments) != 1:
+        raise Stop(BAD_ARGUMENTS, "usage: draw.py DIR")
+    figures = load_figures()
+    folder = Path(arguments[0])
+    runs = read(folder)
+    from matplotlib import style
+    style.use(["default", str(Path(__file__).with_name("phaselock.mplstyle"))])
+    if not draw_all(runs, figures, folder / "figures"):
+        raise Stop(BAD_DATA, f"{folder}: nothing to draw\nno table with rows here or in its examples; a run or verify "
+                             "with --out writes tables (trajectory.csv, gates.csv, ...)")
+
+
+def start() -> int:
+    """Runs main with a cache folder of its own if the user has no home folder; returns the exit code."""
+    with tempfile.TemporaryDirectory(prefix="phaselock-plot-") as cache:
+        if "MPLCONFIGDIR" not in os.environ and not os.access(os.environ.get("HOME", ""), os.W_OK):
+            os.environ["MPLCONFIGDIR"] = cache
+        try:
+            main(sys.argv[1:])
+        except Stop as stop:
+            print(f"draw.py: {stop}", file=sys.stderr)
+            return stop.code
+        except KeyboardInterrupt:
+            return INTERRUPTED
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(start())

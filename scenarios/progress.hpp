@@ -1,0 +1,39 @@
+// Progress of long work on standard error: a bar with rate and time left on a terminal, plain lines elsewhere.
+#pragma once
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+
+namespace phaselock {
+
+class Progress {
+ public:
+  /// A quiet one says nothing.
+  explicit Progress(bool quiet, std::FILE* stream = stderr);
+  ~Progress() { clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// What the next updates speak of.
+  void begin(std::string what, std::string unit);
+
+  /// `done` of `total` in units of time left; `count` in the unit of the rate shown.
+  void update(double done, double total, double count);
+  void update(double done, double total) { update(done, total, done); }
+
+  /// Removes the bar from the terminal, before other messages.
+  void clear();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::string line(double fraction, double count, double elapsed) const;
+
+  bool quiet_, terminal_;
+  std::FILE* stream_;
+  std::string what_, unit_;
+  Clock::time_point started_, shown_;
+  bool bar_ = false;
+};
+
+}  // namespace phaselock

@@ -1,0 +1,35 @@
+#include "report.hpp"
+
+#include "cost.hpp"
+
+namespace phaselock {
+
+Report run_scenario(const Scenario& scenario, RunContext& context) {
+  refuse_if_too_large(scenario, estimate(scenario, context.tables));
+  switch (scenario.kind) {
+    case Kind::flow: return run_flow(scenario, context);
+    case Kind::search: return run_search(scenario, context);
+    case Kind::coverage: return run_coverage(scenario, context);
+    case Kind::toy: return run_toy(scenario, context);
+  }
+  return {};
+}
+
+Json scenario_model_json(const Scenario& scenario) {
+  Json model = model_json(scenario.model);
+  if (scenario.kind == Kind::toy) model.erase("vocabulary");
+  return model;
+}
+
+std::string model_text(const Model& model) {
+  return fmt::format("L = {}, S = {}, H = {}, N = {}, gamma = {}, beta = {}", model.blocks, model.positions, model.heads,
+                     model.vocabulary, model.gamma, model.beta);
+}
+
+std::string list_text(std::span<const double> numbers) {
+  std::string text;
+  for (std::size_t k = 0; k < numbers.size() && k < 16; ++k) text += fmt::format("{}{:.4g}", k ? "  " : "", numbers[k]);
+  return numbers.size() > 16 ? text + "  ..." : text;
+}
+
+}  // namespace phaselock

@@ -1,0 +1,73 @@
+// What a run hands over: results, tables and a summary.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "json.hpp"
+#include "progress.hpp"
+#include "scenario.hpp"
+
+namespace phaselock {
+
+/// A CSV file: comment lines that give the units, a header, rows. A number that is not finite is an empty cell.
+class CsvTable {
+ public:
+  CsvTable(std::string file_name, std::string_view comment, std::string_view header)
+      : name(std::move(file_name)), text(fmt::format("# {}\n{}\n", comment, header)) {}
+
+  template <class... Cells>
+  void row(const Cells&... cells) {
+    bool first = true;
+    ((text += first ? "" : ",", first = false, add(cells)), ...);
+    text += '\n';
+  }
+
+  std::string name, text;
+
+ private:
+  template <class Cell>
+  void add(const Cell& cell) {
+    if constexpr (std::is_floating_point_v<Cell>) {
+      if (!std::isfinite(cell)) return;
+    }
+    text += fmt::format("{}", cell);
+  }
+};
+
+struct Report {
+  Json results;
+  std::vector<CsvTable> tables;
+  std::vector<std::string> summary;  ///< lines for people
+};
+
+/// What a runner is given beside its scenario, and where it leaves what is worth keeping if it is interrupted.
+struct RunContext {
+  Progress& progress;
+  bool tables;              ///< whether tables are wanted
+  Json state = Json::object();  ///< becomes state.json on interruption
+};
+
+Report run_flow(const Scenario& scenario, RunContext& context);
+Report run_search(const Scenario& scenario, RunContext& context);
+Report run_coverage(const Scenario& scenario, RunContext& context);
+Report run_toy(const Scenario& scenario, RunContext& context);
+
+/// By the scenario's kind, after the check of sizes. Throws Failure, or Interrupted.
+Report run_scenario(const Scenario& scenario, RunContext& context);
+
+/// The sizes that a kind uses, with the scenario's key names.
+Json scenario_model_json(const Scenario& scenario);
+
+/// "L = 4, S = 4, H = 3, N = 64, gamma = 1, beta = 1".
+std::string model_text(const Model& model);
+
+/// "name = a, b, c" of numbers in short.
+std::string list_text(std::span<const double> numbers);
+
+}  // namespace phaselock

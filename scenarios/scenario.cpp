@@ -1,0 +1,237 @@
+#include "scenario.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "files.hpp"
+#include "schema.hpp"
+#include "toml.hpp"
+
+namespace phaselock {
+
+namespace {
+
+/// One key that was given, wherever.
+struct Setting {
+  std::string path;
+  TomlValue value;
+  std::string place;
+};
+
+/// Settings of a table in the order of the text; sections that hold no known key appear as settings, to be refused.
+void flatten(const TomlTable& table, const std::string& prefix, const std::string& source, std::vector<Setting>& settings) {
+  for (const TomlEntry& entry : table) {
+    const std::string path = prefix.empty() ? entry.key : prefix + "." + entry.key;
+    const auto* inner = std::get_if<TomlTable>(&entry.value.data);
+    const auto keys = scenario_keys();
+    const bool section = inner && std::any_of(keys.begin(), keys.end(), [&](const Key& key) { return key.section() == path; });
+    if (section)
+      flatten(*inner, path, source, settings);
+    else
+      settings.push_back({path, entry.value, fmt::format("{}:{}:{}", source, entry.line, entry.column)});
+  }
+}
+
+/// `KEY=VALUE` of the command line; words and file names need no quotes.
+Setting parse_override(const std::string& text) {
+  const std::string place = "--set " + text.substr(0, 100);
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) throw Failure(Exit::bad_scenario, place + ": must be KEY=VALUE");
+  Setting setting{text.substr(0, equals), {}, place};
+  const std::string value = text.substr(equals + 1);
+  setting.value.data = value;
+  try {
+    TomlTable table = parse_toml("v = " + value, place);
+    if (table.size() == 1) setting.value = std::move(table.front().value);
+  } catch (const Failure&) {  // a bare word: kept as text
+  }
+  return setting;
+}
+
+std::vector<Setting> parse_overrides(std::span<const std::string> overrides) {
+  std::vector<Setting> settings;
+  for (const std::string& text : overrides) settings.push_back(parse_override(text));
+  return settings;
+}
+
+/// Later settings of a path replace earlier ones.
+void replace_earlier(std::vector<Setting>& settings, std::vector<Setting> later) {
+  for (Setting& setting : later) {
+    std::erase_if(settings, [&](const Setting& earlier) { return earlier.path == setting.path; });
+    settings.push_back(std::move(setting));
+  }
+}
+
+
+std::string kinds_text(const Key& key) {
+  std::vector<std::string> names;
+  for (const Kind kind : {Kind::flow, Kind::search, Kind::coverage, Kind::toy})
+    if (key.applies_to(kind)) names.push_back(toml_quoted(name(kind)));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// Defaults fit for the kind.
+Scenario defaults(Kind kind) {
+  Scenario scenario;
+  scenario.kind = kind;
+  if (kind == Kind::search) {
+    scenario.gates.gates = GateWord::oracle;
+    scenario.contexts.sampling = Sampling::independent;
+    scenario.contexts.count = 1;
+  }
+  if (kind == Kind::coverage) scenario.gates.gates = GateWord::fixed;
+  if (kind == Kind::toy) scenario.model.positions = scenario.model.heads = 2;
+  return scenario;
+}
+
+Kind kind_of(const std::vector<Setting>& settings, const std::string& source) {
+  const Key& key = *find_key("kind");
+  for (const Setting& setting : settings) {
+    if (setting.path != key.path) continue;
+    Scenario scenario;
+    if (const auto wrong = store(key, setting.value, scenario)) throw Failure(Exit::bad_scenario, setting.place + ": " + *wrong);
+    return scenario.kind;
+  }
+  throw Failure(Exit::bad_scenario, fmt::format("{}:1:1: kind is missing; it must be {}", source, allowed(key)));
+}
+
+void apply(const Setting& setting, Scenario& scenario) {
+  const Key* key = find_key(setting.path);
+  if (!key) throw Failure(Exit::bad_scenario, setting.place + ": " + unknown_key(setting.path, scenario.kind));
+  if (!key->applies_to(scenario.kind))
+    throw Failure(Exit::bad_scenario, fmt::format("{}: {} does not apply to kind = \"{}\", only to {}", setting.place, key->path,
+                                                  name(scenario.kind), kinds_text(*key)));
+  if (const auto wrong = store(*key, setting.value, scenario)) throw Failure(Exit::bad_scenario, setting.place + ": " + *wrong);
+  scenario.places[setting.path] = setting.place;
+}
+
+/// Checks that concern one key and the words of others.
+void check_keys(const Scenario& scenario) {
+  for (const Key& key : scenario_keys()) {
+    const bool given = scenario.is_given(key.path);
+    if (given && !key.condition.empty() && !key.has_effect(scenario))
+      throw scenario.failure(key.path, fmt::format("{} applies only to {}", key.path, key.condition));
+    if (!given && key.required && key.has_effect(scenario))
+      throw scenario.failure(key.path, fmt::format("{} is missing; it must be {}", key.path, allowed(key)));
+  }
+}
+
+void check_gates(const Scenario& s) {
+  const GateWord gates = s.gates.gates;
+  if ((gates == GateWord::oracle) != (s.kind == Kind::search) && s.kind != Kind::toy)
+    throw s.failure("gates.class", s.kind == Kind::search
+                                       ? "gates.class must be \"oracle\" for kind = \"search\": gates are trained by kind = \"flow\""
+                                       : "gates.class = \"oracle\" belongs to kind = \"search\"; here it must be one of linear, "
+                                         "static, tied, uniform");
+  if (s.kind == Kind::coverage && gates != GateWord::fixed)
+    throw s.failure("gates.class", "gates.class must be \"static\" for kind = \"coverage\"");
+  if (gates == GateWord::fixed && !s.is_exact())
+    throw s.failure(s.is_given("geometry.kind") ? "geometry.kind" : "gates.class",
+                    "geometry.kind must be \"exact\" for static gates: they are not invariant at any other geometry");
+  if (s.kind == Kind::search && s.contexts.sampling != Sampling::independent)
+    throw s.failure("contexts.sampling", "contexts.sampling must be \"independent\" for kind = \"search\"");
+}
+
+void check_times(const Scenario& s) {
+  const std::vector<double>& times = s.flow.save_at;
+  for (std::size_t k = 0; k < times.size(); ++k) {
+    if (k > 0 && !(times[k] > times[k - 1]))
+      throw s.failure("flow.save_at", fmt::format("flow.save_at must increase: {} does not follow {}", times[k], times[k - 1]));
+    if (times[k] > s.flow.until)
+      throw s.failure("flow.save_at", fmt::format("flow.save_at = {} must be <= flow.until = {}", times[k], s.flow.until));
+  }
+}
+
+/// The toy has two phases and two heads of its own; the other sizes only make its Model a valid one.
+void set_toy_sizes(Model& model) {
+  model.positions = model.heads = 2;
+  model.vocabulary = int(std::min(2LL * model.blocks, 2000000000LL));
+}
+
+void check(Scenario& scenario) {
+  check_keys(scenario);
+  check_gates(scenario);
+  check_times(scenario);
+  if (scenario.kind == Kind::toy) set_toy_sizes(scenario.model);
+  try {
+    validate(scenario.model);
+  } catch (const DomainError& error) {
+    throw scenario.failure(error);
+  }
+}
+
+void resolve(std::string& file, const std::filesystem::path& folder) {
+  if (!file.empty()) file = (std::filesystem::absolute(folder) / file).lexically_normal().string();
+}
+
+}  // namespace
+
+std::string_view name(Kind kind) {
+  static constexpr std::string_view names[] = {"flow", "search", "coverage", "toy"};
+  return names[int(kind)];
+}
+
+Failure Scenario::failure(std::string_view key, const std::string& message) const {
+  const auto found = places.find(key);
+  return Failure(Exit::bad_scenario, fmt::format("{}: {}", found == places.end() ? source : found->second, message));
+}
+
+Failure Scenario::failure(const DomainError& error) const {
+  const std::string message = error.what();
+  return failure(message.substr(0, message.find(' ')), message);
+}
+
+Scenario parse_scenario(std::string_view text, const std::string& source, const std::filesystem::path& folder,
+                        std::span<const std::string> overrides) {
+  std::vector<Setting> settings;
+  flatten(parse_toml(text, source), "", source, settings);
+  replace_earlier(settings, parse_overrides(overrides));
+  Scenario scenario = defaults(kind_of(settings, source));
+  scenario.source = source;
+  for (const Setting& setting : settings) apply(setting, scenario);
+  check(scenario);
+  resolve(scenario.geometry.file, folder);
+  resolve(scenario.initial.file, folder);
+  return scenario;
+}
+
+Scenario load_scenario(const std::filesystem::path& file, std::span<const std::string> overrides) {
+  return parse_scenario(read_text(file, 1 << 20), file.string(), file.parent_path(), overrides);
+}
+
+std::string write_scenario(const Scenario& scenario) {
+  std::string text;
+  std::string_view section;
+  for (const Key& key : scenario_keys()) {
+    if (!key.has_effect(scenario)) continue;
+    const auto value = value_text(key, scenario);
+    if (!value) continue;
+    if (key.section() != section) text += fmt::format("\n[{}]\n", section = key.section());
+    const std::string_view last = section.empty() ? key.path : key.path.substr(section.size() + 1);
+    text += fmt::format("{:<32}  # {}\n", fmt::format("{} = {}", last, *value), key.help);
+  }
+  return text;
+}
+
+ModelOverride parse_model_override(std::span<const std::string> overrides) {
+  Scenario scenario;
+  scenario.source = "verify";
+  for (const Setting& setting : parse_overrides(overrides)) {
+    const Key* key = find_key(setting.path);
+    if (!key || !(key->section() == "model" || key->path == "geometry.kappa"))
+      throw Failure(Exit::bad_scenario, fmt::format("{}: verify takes model.blocks, model.positions, model.heads, model.vocabulary, "
+                                                    "model.gamma, model.beta and geometry.kappa",
+                                                    setting.place));
+    apply(setting, scenario);
+  }
+  try {
+    validate(scenario.model);
+  } catch (const DomainError& error) {
+    throw scenario.failure(error);
+  }
+  return {scenario.model, scenario.geometry.kappa};
+}
+
+}  // namespace phaselock

@@ -1,0 +1,120 @@
+// A scenario: what one run computes. Every key of it is described in the table of schema.hpp.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "errors.hpp"
+#include "failure.hpp"
+#include "flow/flow.hpp"
+#include "model.hpp"
+
+namespace phaselock {
+
+// The order of each enumeration is that of its words in the table of keys.
+enum class Kind { flow, search, coverage, toy };
+enum class GeometryKind { exact, perturbed, embeddings };
+enum class GateWord { linear, fixed, tied, uniform, oracle };
+enum class Sampling { balanced, independent };
+
+struct GeometryKeys {
+  GeometryKind kind = GeometryKind::exact;
+  double kappa = 1.0;
+  double epsilon = 0.05;
+  std::uint64_t seed = 1;
+  std::string file;  ///< absolute path; empty: none
+  bool normalize = true;
+};
+
+struct GateKeys {
+  GateWord gates = GateWord::linear;
+};
+
+struct InitialKeys {
+  double radius = 1e-2;
+  std::uint64_t seed = 1;
+  std::string file;  ///< absolute path; empty: radius and seed hold
+};
+
+struct ContextKeys {
+  Sampling sampling = Sampling::balanced;
+  std::int64_t count = 4096;
+  std::uint64_t seed = 1;
+};
+
+struct FlowKeys {
+  double until = 1e6;
+  StopRule stop = StopRule::residual;
+  double residual = 1e-3;
+  std::vector<double> save_at;
+  double rtol = 1e-10, atol = 1e-12;
+  std::int64_t max_steps = 100000;
+};
+
+struct SearchKeys {
+  int starts = 64;
+  std::uint64_t seed = 1;
+};
+
+struct SweepKeys {
+  std::int64_t seeds = 10000;
+  std::uint64_t first_seed = 1;
+};
+
+struct ToyKeys {
+  double A = 10.0;
+  std::vector<double> theta = {1e-3, -2e-3};
+};
+
+struct Scenario {
+  Kind kind = Kind::flow;
+  Model model;
+  GeometryKeys geometry;
+  GateKeys gates;
+  InitialKeys initial;
+  ContextKeys contexts;
+  FlowKeys flow;
+  SearchKeys search;
+  SweepKeys sweep;
+  ToyKeys toy;
+
+  std::string source;                                    ///< the file's name as the user gave it
+  std::map<std::string, std::string, std::less<>> places;  ///< of each key that was given: `file:line:column` or `--set K=V`
+
+  /// A Failure (bad_scenario) at the place of a key if it was given, else at the file: `place: message`.
+  Failure failure(std::string_view key, const std::string& message) const;
+
+  /// The same for an error of the mathematics, whose message begins with the key's path.
+  Failure failure(const DomainError& error) const;
+
+  bool is_exact() const { return geometry.kind == GeometryKind::exact; }
+  bool is_given(std::string_view key) const { return places.find(key) != places.end(); }
+};
+
+std::string_view name(Kind kind);
+
+/// Reads a scenario file and applies overrides `KEY=VALUE`; relative paths in it are relative to its folder. Throws Failure:
+/// cannot_read if the file is, bad_scenario for what does not fit the table of keys or the checks between keys.
+Scenario load_scenario(const std::filesystem::path& file, std::span<const std::string> overrides);
+
+/// The same from text; `folder` is what relative paths in it are relative to.
+Scenario parse_scenario(std::string_view text, const std::string& source, const std::filesystem::path& folder,
+                        std::span<const std::string> overrides);
+
+/// The effective scenario: every key that has an effect, with its help as comment. Parses back to the same scenario.
+std::string write_scenario(const Scenario& scenario);
+
+/// Overrides `model.* = V` and `geometry.kappa = V` of a model, as `verify` takes them; other keys are errors.
+struct ModelOverride {
+  Model model;
+  double kappa = 1.0;
+};
+ModelOverride parse_model_override(std::span<const std::string> overrides);
+
+}  // namespace phaselock

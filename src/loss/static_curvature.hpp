@@ -1,0 +1,18 @@
+// Second derivatives of the static loss, by automatic differentiation of its gradient.
+#pragma once
+
+#include <Eigen/Dense>
+
+#include <span>
+
+#include "../model.hpp"
+
+namespace phaselock {
+
+/// Hessian of static_loss with respect to the weights [2][H][S], at `weights`.
+Eigen::MatrixXd weight_hessian(const Model& model, std::span<const double> weights);
+
+/// Hessian of static_bias_loss with respect to the biases [2][H][S], at `bias`.
+Eigen::MatrixXd bias_hessian(const Model& model, std::span<const double> bias);
+
+}  // namespace phaselock

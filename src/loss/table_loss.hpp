@@ -1,0 +1,22 @@
+// Mean loss of gate tables over sampled contexts, and its gradient; exact and dense geometry (theory.md sections 2, 3, 8).
+#pragma once
+
+#include <span>
+
+#include "../contexts.hpp"
+#include "../gates.hpp"
+#include "../geometry.hpp"
+
+namespace phaselock {
+
+/// Loss of gate tables [2][H][S][N], averaged over contexts and queries, nats. If `gradient` is not empty it receives
+/// dLoss/dtables, of the same shape. Threads share the contexts in a fixed number of chunks that are added in order: the
+/// result has the same bits at any thread count.
+double table_loss(const Model& model, const Geometry& geometry, const Contexts& contexts, std::span<const double> tables,
+                  std::span<double> gradient = {});
+
+/// Loss of one context's oracle weights in any geometry; gradient as in context_loss (or null).
+double oracle_loss(const Model& model, const Geometry& geometry, std::span<const Token> context, const ContextGates& gates,
+                   ContextGates* gradient = nullptr);
+
+}  // namespace phaselock

@@ -1,0 +1,46 @@
+// What trained gates look like and what they do to retrieval (theory.md section 7).
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "contexts.hpp"
+#include "geometry.hpp"
+
+namespace phaselock {
+
+/// Gates of a set of contexts (all heads and blocks pooled over blocks and contexts).
+struct GateObservation {
+  std::vector<double> weights;         ///< E[p_h(r)], [2][H][S]
+  std::vector<double> static_offsets;  ///< exp Ent(E[p]), [2][H]
+  std::vector<double> avg_offsets;     ///< E[exp Ent(p)], [2][H]
+  std::vector<int> selection;          ///< key offset of each head if key and value averages peak at adjacent offsets, else -1; [H]
+  double residual;                     ///< largest 1 - p over all gates, p the weight at the position the head selects (or, without
+                                       ///< selection, at each branch's own peak: then at least one head is -1)
+};
+
+GateObservation observe_static(const Model& model, std::span<const double> bias);
+GateObservation observe_tables(const Model& model, std::span<const double> tables, const Contexts& contexts);
+
+/// Bound of 1 - p over every context of the vocabulary, from the tables' extremes: the residual with G_target at its least token and every
+/// other row at its greatest. For static biases the exact value.
+double residual_bound(const Model& model, std::span<const double> tables, int tokens, const GateObservation& gates);
+
+/// Number of distinct positions in a selection; heads without one (-1) do not count.
+int coverage(std::span<const int> selection);
+
+/// exp of the entropy (nats) of a probability vector: 1 = one-hot, its length = uniform.
+double effective_offsets(std::span<const double> weights);
+
+/// Retrieval by phase of the query's position, theory.md section 7. Each vector has S - 1 entries.
+struct PhaseCurve {
+  std::vector<double> loss;         ///< nats
+  std::vector<double> probability;  ///< of the answer
+  std::vector<double> accuracy;     ///< argmax over all N tokens, ties credited 1/k
+  double mean, worst, gap;          ///< of the accuracy; gap = best - worst
+};
+
+PhaseCurve phase_curve_static(const Model& model, std::span<const double> bias);
+PhaseCurve phase_curve_tables(const Model& model, const Geometry& geometry, std::span<const double> tables, const Contexts& contexts);
+
+}  // namespace phaselock
