@@ -39,8 +39,8 @@ double context_bytes(const Scenario& scenario, const Sizes& n) {
   return (8 * n.gates + (scenario.is_exact() ? 4 * n.slots : 4 * n.N * n.queries)) * number;
 }
 
-/// Steps of a flow: about 60 per unit of log time once it moves.
-double flow_steps(const FlowKeys& flow) { return std::min(double(flow.max_steps), 100.0 + 60.0 * std::log1p(flow.until)); }
+/// Steps of a flow: about 12 per unit of log time.
+double flow_steps(const FlowKeys& flow) { return std::min(double(flow.max_steps), 20.0 + 12.0 * std::log1p(flow.until)); }
 
 constexpr double stages = 13;    ///< field evaluations of a Runge-Kutta-Fehlberg 7(8) step
 constexpr double copies = 18;    ///< of the state: stages, old and new state, error, gradient, velocity

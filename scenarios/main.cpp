@@ -1,1 +1,3 @@
-int main() { return 0; }
+#include "commands.hpp"
+
+int main(int argc, char** argv) { return phaselock::command_line(argc, argv); }

@@ -20,17 +20,17 @@ std::string duration_text(double seconds) {
 
 }  // namespace
 
-Progress::Progress(bool quiet, std::FILE* stream) : quiet_(quiet), terminal_(isatty(fileno(stream)) == 1), stream_(stream) {
+ProgressBar::ProgressBar(bool quiet, std::FILE* stream) : quiet_(quiet), terminal_(isatty(fileno(stream)) == 1), stream_(stream) {
   begin("", "");
 }
 
-void Progress::begin(std::string what, std::string unit) {
+void ProgressBar::begin(std::string what, std::string unit) {
   what_ = std::move(what);
   unit_ = std::move(unit);
   started_ = shown_ = Clock::now();
 }
 
-void Progress::update(double done, double total, double count) {
+void ProgressBar::update(double done, double total, double count) {
   if (quiet_) return;
   const Clock::time_point now = Clock::now();
   if (std::chrono::duration<double>(now - shown_).count() < (terminal_ ? redraw_every : line_every)) return;
@@ -45,7 +45,7 @@ void Progress::update(double done, double total, double count) {
   std::fflush(stream_);
 }
 
-std::string Progress::line(double fraction, double count, double elapsed) const {
+std::string ProgressBar::line(double fraction, double count, double elapsed) const {
   std::string text = what_ + " ";
   if (terminal_) {
     const int filled = int(fraction * bar_width);
@@ -56,7 +56,7 @@ std::string Progress::line(double fraction, double count, double elapsed) const 
   return text;
 }
 
-void Progress::clear() {
+void ProgressBar::clear() {
   if (!bar_) return;
   fmt::print(stream_, "\r\x1b[K");
   std::fflush(stream_);

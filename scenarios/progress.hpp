@@ -7,13 +7,13 @@
 
 namespace phaselock {
 
-class Progress {
+class ProgressBar {
  public:
   /// A quiet one says nothing.
-  explicit Progress(bool quiet, std::FILE* stream = stderr);
-  ~Progress() { clear(); }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  explicit ProgressBar(bool quiet, std::FILE* stream = stderr);
+  ~ProgressBar() { clear(); }
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
 
   /// What the next updates speak of.
   void begin(std::string what, std::string unit);

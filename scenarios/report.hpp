@@ -48,7 +48,7 @@ struct Report {
 
 /// What a runner is given beside its scenario, and where it leaves what is worth keeping if it is interrupted.
 struct RunContext {
-  Progress& progress;
+  ProgressBar& progress;
   bool tables;              ///< whether tables are wanted
   Json state = Json::object();  ///< becomes state.json on interruption
 };

@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "flow/rates.hpp"
+#include "gates.hpp"
 #include "inputs.hpp"
 #include "report.hpp"
 
@@ -139,6 +141,13 @@ std::vector<std::string> flow_summary(const Scenario& scenario, const FlowResult
   return lines;
 }
 
+/// Tied gates hold one branch for both.
+State twice(State branch) {
+  branch.reserve(2 * branch.size());
+  std::copy_n(branch.begin(), branch.size(), std::back_inserter(branch));
+  return branch;
+}
+
 }  // namespace
 
 Report run_flow(const Scenario& scenario, RunContext& context) {
@@ -146,14 +155,13 @@ Report run_flow(const Scenario& scenario, RunContext& context) {
   context.progress.begin("flow", "steps");
   FlowOptions options = flow_options(scenario, context);
   const bool fixed = scenario.gates.gates == GateWord::fixed;
-  options.on_interrupt = [&](double t, const State& state) {
-    const bool bias = state.size() == 2 * model.branch_rows();
+  options.on_interrupt = [&](double t, State state) {
     context.state["t"] = t;
-    if (bias)
+    if (!fixed && state.size() < model.table_size()) state = twice(state);
+    if (fixed)
       context.state["bias"] = nested(state, {2, model.heads, model.positions});
     else
-      context.state["tables"] = nested(state, {int(state.size() / (model.branch_rows() * model.vocabulary)), model.heads,
-                                               model.positions, model.vocabulary});
+      context.state["tables"] = nested(state, {2, model.heads, model.positions, model.vocabulary});
   };
   if (fixed) {
     const FlowResult flow = static_flow(model, scenario.geometry.kappa, initial_biases(scenario), options);

@@ -12,7 +12,7 @@ namespace phaselock {
 
 namespace {
 
-const ContextGates better_weights(const Model& model, const SearchResult& found) {
+ContextGates better_weights(const Model& model, const SearchResult& found) {
   return found.best_loss < found.best_selection_loss ? found.best_weights : selection_gates(model, found.best_pattern);
 }
 

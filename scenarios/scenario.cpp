@@ -162,8 +162,12 @@ void check(Scenario& scenario) {
   }
 }
 
-void resolve(std::string& file, const std::filesystem::path& folder) {
-  if (!file.empty()) file = (std::filesystem::absolute(folder) / file).lexically_normal().string();
+/// Makes a file's path absolute: paths in a scenario are relative to its folder, those of --set to the current one.
+void resolve(const Scenario& scenario, std::string_view key, std::string& file, const std::filesystem::path& folder) {
+  if (file.empty()) return;
+  const bool overridden = scenario.places.find(key)->second.rfind("--set ", 0) == 0;
+  const std::filesystem::path current = std::filesystem::current_path();
+  file = ((overridden ? current : current / folder) / file).lexically_normal().string();
 }
 
 }  // namespace
@@ -192,8 +196,8 @@ Scenario parse_scenario(std::string_view text, const std::string& source, const 
   scenario.source = source;
   for (const Setting& setting : settings) apply(setting, scenario);
   check(scenario);
-  resolve(scenario.geometry.file, folder);
-  resolve(scenario.initial.file, folder);
+  resolve(scenario, "geometry.file", scenario.geometry.file, folder);
+  resolve(scenario, "initial.file", scenario.initial.file, folder);
   return scenario;
 }
 
@@ -215,7 +219,7 @@ std::string write_scenario(const Scenario& scenario) {
   return text;
 }
 
-ModelOverride parse_model_override(std::span<const std::string> overrides) {
+Scenario parse_model_override(std::span<const std::string> overrides) {
   Scenario scenario;
   scenario.source = "verify";
   for (const Setting& setting : parse_overrides(overrides)) {
@@ -231,7 +235,7 @@ ModelOverride parse_model_override(std::span<const std::string> overrides) {
   } catch (const DomainError& error) {
     throw scenario.failure(error);
   }
-  return {scenario.model, scenario.geometry.kappa};
+  return scenario;
 }
 
 }  // namespace phaselock

@@ -99,8 +99,8 @@ struct Scenario {
 
 std::string_view name(Kind kind);
 
-/// Reads a scenario file and applies overrides `KEY=VALUE`; relative paths in it are relative to its folder. Throws Failure:
-/// cannot_read if the file is, bad_scenario for what does not fit the table of keys or the checks between keys.
+/// Reads a scenario file and applies overrides `KEY=VALUE`; relative paths in it are relative to its folder, those of
+/// overrides to the current one. Throws Failure: cannot_read if the file cannot be read, bad_scenario for what does not fit the table of keys or the checks between keys.
 Scenario load_scenario(const std::filesystem::path& file, std::span<const std::string> overrides);
 
 /// The same from text; `folder` is what relative paths in it are relative to.
@@ -110,11 +110,7 @@ Scenario parse_scenario(std::string_view text, const std::string& source, const 
 /// The effective scenario: every key that has an effect, with its help as comment. Parses back to the same scenario.
 std::string write_scenario(const Scenario& scenario);
 
-/// Overrides `model.* = V` and `geometry.kappa = V` of a model, as `verify` takes them; other keys are errors.
-struct ModelOverride {
-  Model model;
-  double kappa = 1.0;
-};
-ModelOverride parse_model_override(std::span<const std::string> overrides);
+/// A flow of the default model, changed by overrides `model.* = V` and `geometry.kappa = V`, as `verify` takes them; others are errors.
+Scenario parse_model_override(std::span<const std::string> overrides);
 
 }  // namespace phaselock

@@ -15,32 +15,13 @@ namespace phaselock {
 
 namespace {
 
-/// Chi-square test that every head's position is uniform. The heads of one seed depend on each other, so the pooled counts
-/// are not multinomial; but seeds are independent, and since the flow treats positions 1 .. S - 1 alike (theory.md section 5), the
-/// counts X_r of one seed have covariance v (I - 11^T / n), n = S - 1, v = E[sum_r X_r^2 - H^2 / n] / (n - 1). Independent heads
-/// have v = H / n: Pearson's statistic times (H / n) / v is chi-square for dependent heads too.
-GoodnessOfFit uniform_positions(std::span<const FlowOutcome> outcomes, const CoverageResult& result, std::int64_t heads) {
-  const std::int64_t n = std::int64_t(result.positions.size());
-  const GoodnessOfFit pearson = chi_square_test(result.positions, std::vector<double>(n, 1.0 / double(n)));
-  std::int64_t squares = 0;  // sum of X_r^2 over positions and selected seeds
-  for (std::size_t k = 0; k < outcomes.size(); ++k) {
-    if (outcomes[k] != FlowOutcome::selected) continue;
-    std::vector<std::int64_t> at(n, 0);
-    for (const int r : result.selections[k]) ++at[r];
-    for (const std::int64_t X : at) squares += X * X;
-  }
-  const std::int64_t excess = n * squares - heads * heads * result.selected;  // v n (n - 1) times the number of seeds
-  if (excess <= 0) return chi_square_of(0.0, pearson.degrees);                // every seed has H / n heads at each position
-  const double ratio = double(heads) * double(n - 1) * double(result.selected) / double(excess);
-  return chi_square_of(pearson.statistic * ratio, pearson.degrees);
-}
-
-/// Counts of `result` from the outcome and selection of each seed.
-void count(const Model& model, std::span<const FlowOutcome> outcomes, CoverageResult& result) {
+/// Counts of `result`, and their statistics, from the outcome and selection of each seed.
+void tally(const Model& model, std::span<const FlowOutcome> outcomes, CoverageResult& result) {
   result.outcomes.assign(std::size_t(FlowOutcome::not_finite) + 1, 0);
   result.positions.assign(model.phases(), 0);
   result.occupancy = occupancy_law(model.heads, model.phases());
   result.distinct.assign(result.occupancy.size(), 0);
+  std::vector<std::vector<int>> selected;
   for (std::size_t k = 0; k < outcomes.size(); ++k) {
     ++result.outcomes[std::size_t(outcomes[k])];
     if (outcomes[k] != FlowOutcome::selected) continue;
@@ -49,8 +30,12 @@ void count(const Model& model, std::span<const FlowOutcome> outcomes, CoverageRe
     ++result.distinct[distinct - 1];
     result.collided += distinct < model.heads;
     for (const int r : result.selections[k]) ++result.positions[r];
+    selected.push_back(result.selections[k]);
   }
   result.not_selected = result.seeds - result.selected;
+  result.collision_interval = clopper_pearson(result.collided, result.selected);
+  result.occupancy_fit = chi_square_test(result.distinct, result.occupancy);
+  result.position_fit = uniformity_of_groups(selected, model.phases());
 }
 
 }  // namespace
@@ -77,11 +62,8 @@ CoverageResult head_coverage(const Model& model, double kappa, const CoverageOpt
     ++done;
     if (progress) progress(done);
   });
-  count(model, outcomes, result);
+  tally(model, outcomes, result);
   result.seed_outcomes = std::move(outcomes);
-  result.collision_interval = clopper_pearson(result.collided, result.selected);
-  result.occupancy_fit = chi_square_test(result.distinct, result.occupancy);
-  result.position_fit = uniform_positions(result.seed_outcomes, result, model.heads);
   return result;
 }
 

@@ -27,7 +27,7 @@ struct CoverageResult {
   Interval collision_interval;          ///< 95% Clopper-Pearson, of collided / selected
   std::vector<double> occupancy;        ///< occupancy law, as `distinct`
   GoodnessOfFit occupancy_fit;          ///< of `distinct` against the occupancy law: independent heads
-  GoodnessOfFit position_fit;  ///< of `positions` against uniform, corrected for heads of one seed that depend on each other
+  GoodnessOfFit position_fit;           ///< of `positions` against uniform, heads of one seed as one group (uniformity_of_groups)
   std::vector<FlowOutcome> seed_outcomes;    ///< of each seed [seeds]
   std::vector<std::vector<int>> selections;  ///< of each seed [seeds][H]; -1 where none
 };

@@ -55,30 +55,34 @@ struct PhaseSums {
   std::vector<double> loss, probability, accuracy;
   explicit PhaseSums(const Model& model) : loss(model.phases()), probability(model.phases()), accuracy(model.phases()) {}
 
-  void add(int phase, double weight, double query_loss, double answer, double credit) {
-    loss[phase] += weight * query_loss;
-    probability[phase] += weight * answer;
-    accuracy[phase] += weight * credit;
+  void add(int phase, double query_loss, double answer, double credit) {
+    loss[phase] += query_loss;
+    probability[phase] += answer;
+    accuracy[phase] += credit;
   }
 
-  PhaseCurve curve() && {
+  /// Means over the queries of each phase; divided only here, so that a phase that is always answered has accuracy 1 exactly.
+  PhaseCurve curve(double queries_of_a_phase) && {
+    for (auto* all : {&loss, &probability, &accuracy})
+      for (double& sum : *all) sum /= queries_of_a_phase;
     PhaseCurve result{std::move(loss), std::move(probability), std::move(accuracy), 0.0, 0.0, 0.0};
     const auto [low, high] = std::minmax_element(result.accuracy.begin(), result.accuracy.end());
-    for (const double a : result.accuracy) result.mean += a / double(result.accuracy.size());
+    for (const double a : result.accuracy) result.mean += a;
+    result.mean /= double(result.accuracy.size());
     result.worst = *low;
     result.gap = *high - *low;
     return result;
   }
 };
 
-void add_query(const Model& model, const Query& query, double weight, PhaseSums& sums) {
+void add_query(const Model& model, const Query& query, PhaseSums& sums) {
   const double answer = query.share[query.answer(model)];
   const int outside = model.vocabulary - model.slots();
   Credit credit{answer, *std::max_element(query.share.begin(), query.share.end())};
   if (outside > 0) credit.top = std::max(credit.top, query.outside_share);
   for (const double share : query.share) credit.count(share);
   if (outside > 0) credit.count(query.outside_share, outside);
-  sums.add(query.position, weight, query.loss, answer, credit.accuracy());
+  sums.add(query.position, query.loss, answer, credit.accuracy());
 }
 
 }  // namespace
@@ -145,18 +149,17 @@ int coverage(std::span<const int> selection) {
 PhaseCurve phase_curve_static(const Model& model, std::span<const double> bias) {
   PhaseSums sums(model);
   const ContextGates gates = equal_blocks(model, static_weights(model, bias));
-  for (int r = 0; r < model.phases(); ++r) add_query(model, query_at(model, gates, 0, r), 1.0, sums);  // all blocks are alike
-  return std::move(sums).curve();
+  for (int r = 0; r < model.phases(); ++r) add_query(model, query_at(model, gates, 0, r), sums);  // all blocks are alike
+  return std::move(sums).curve(1.0);
 }
 
 PhaseCurve phase_curve_tables(const Model& model, const Geometry& geometry, std::span<const double> tables, const Contexts& contexts) {
   PhaseSums sums(model);
-  const double weight = 1.0 / (double(contexts.size()) * model.blocks);
   ContextGates gates(model);
   for (std::size_t m = 0; m < contexts.size(); ++m) {
     gates_from_tables(model, tables, contexts[m], gates);
     if (geometry.is_exact()) {
-      for_each_query(model, gates, [&](const Query& query) { add_query(model, query, weight, sums); });
+      for_each_query(model, gates, [&](const Query& query) { add_query(model, query, sums); });
       continue;
     }
     const Eigen::MatrixXd probability = dense_answer_probabilities(model, geometry, contexts[m], gates);
@@ -165,10 +168,10 @@ PhaseCurve phase_curve_tables(const Model& model, const Geometry& geometry, std:
       const double answer = probability(contexts[m][block * model.positions + phase + 1], q);
       Credit credit{answer, probability.col(q).maxCoeff()};
       for (int z = 0; z < model.vocabulary; ++z) credit.count(probability(z, q));
-      sums.add(phase, weight, -std::log(answer), answer, credit.accuracy());
+      sums.add(phase, -std::log(answer), answer, credit.accuracy());
     }
   }
-  return std::move(sums).curve();
+  return std::move(sums).curve(double(contexts.size()) * model.blocks);
 }
 
 }  // namespace phaselock

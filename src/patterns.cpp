@@ -23,8 +23,8 @@ double pattern_loss(const Model& model, const Geometry& geometry, std::span<cons
   return oracle_loss(model, geometry, context, selection_gates(model, pattern), nullptr);
 }
 
-/// The columns that a block may take, empty if there are more than most_patterns. With `exchangeable` positions one of each class: the
-/// positions are numbered in the order in which the heads first use them, which gives each partition of the heads once.
+/// The columns that a block may take, empty if there are more than most_patterns. With `exchangeable` positions one of each class:
+/// the positions are numbered in the order in which the heads first use them, which gives each partition of the heads once.
 std::vector<Column> block_columns(const Model& model, bool exchangeable) {
   std::vector<Column> columns{{}};
   for (int h = 0; h < model.heads; ++h) {

@@ -186,7 +186,8 @@ SearchResult search_oracle(const Model& model, const Geometry& geometry, std::sp
                            const SearchOptions& options) {
   validate(model);
   if (options.starts < 1) throw DomainError(fmt::format("search.starts = {} must be at least 1", options.starts));
-  FLAGS_minloglevel = google::GLOG_FATAL;  // Ceres reports through its return values here
+  // Ceres reports through its return values here, not in a log. Set once: searches may run in parallel.
+  [[maybe_unused]] static const bool silent = (FLAGS_minloglevel = google::GLOG_FATAL, true);
   PatternOptimum selection = search_patterns(model, geometry, context, options.seed);
 
   std::vector<Descent> ends(options.starts);
@@ -216,8 +217,7 @@ SearchResult search_oracle(const Model& model, const Geometry& geometry, std::sp
   result.is_selection =
       selection.loss <= result.best_loss || (selection.loss <= result.best_loss + tie && selection_residual <= 1e-9);
   result.distinct = result.is_selection && is_distinct(model, selection.pattern);
-  result.kkt_residual =
-      result.is_selection ? selection_residual : kkt_residual_at(model, geometry, context, result.best_weights);
+  result.kkt_residual = result.is_selection ? selection_residual : kkt_residual_at(model, geometry, context, result.best_weights);
   result.best_pattern = std::move(selection.pattern);
   return result;
 }

@@ -72,6 +72,31 @@ GoodnessOfFit chi_square_of(double statistic, int degrees) {
   return {statistic, degrees, degrees > 0 ? cdf(complement(boost::math::chi_squared(degrees), statistic)) : 1.0};
 }
 
+GoodnessOfFit uniformity_of_groups(std::span<const std::vector<int>> groups, int values) {
+  if (values < 1) throw DomainError(fmt::format("draws among {} values", values));
+  const std::int64_t n = values;
+  std::vector<std::int64_t> total(values, 0), X(values);
+  std::int64_t draws = 0, spread = 0;  // spread: sum over groups of n sum_r X_r^2 - H^2 = n (n - 1) v
+  for (const std::vector<int>& group : groups) {
+    std::fill(X.begin(), X.end(), 0);
+    for (const int r : group) {
+      if (r < 0 || r >= values) throw DomainError(fmt::format("draw {} is outside 0..{}", r, values - 1));
+      ++X[r];
+      ++total[r];
+    }
+    const std::int64_t size = std::int64_t(group.size());
+    draws += size;
+    spread += n * std::inner_product(X.begin(), X.end(), X.begin(), std::int64_t(0)) - size * size;
+  }
+  if (spread == 0) return chi_square_of(0.0, values - 1);
+  double statistic = 0.0;  // sum_r (total_r - draws / n)^2 / (v groups)
+  for (const std::int64_t count : total) {
+    const double excess = double(n * count - draws);
+    statistic += excess * excess * double(n - 1) / (double(n) * double(spread));
+  }
+  return chi_square_of(statistic, values - 1);
+}
+
 std::vector<double> occupancy_law(int choices, int values) {
   if (choices < 1 || values < 1) throw DomainError(fmt::format("occupancy of {} choices among {} values", choices, values));
   // One more choice repeats one of the k values seen with probability k / n, else it is new. All terms are positive, so

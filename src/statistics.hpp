@@ -31,6 +31,12 @@ GoodnessOfFit chi_square_test(std::span<const std::int64_t> counts, std::span<co
 /// The test's outcome for a statistic whose law is chi-square of so many degrees (0 degrees: p = 1).
 GoodnessOfFit chi_square_of(double statistic, int degrees);
 
+/// Chi-square test that draws among 0 .. values - 1 are uniform, where draws of one group may depend on each other but groups are
+/// independent and the law of a group treats all values alike. With X_r the number of draws at r in a group of size H, the
+/// covariance of X is v (I - 11^T / n), v = E[sum_r X_r^2 - H^2 / n] / (n - 1), n = values; v is estimated by its mean over groups.
+/// (Independent draws have v = H / n, and then this is Pearson's test.) Groups that never vary give statistic 0.
+GoodnessOfFit uniformity_of_groups(std::span<const std::vector<int>> groups, int values);
+
 /// Occupancy law: probability of k distinct values, k = 1 .. min(H, n), among H independent uniform choices of n; entry k - 1.
 /// P(k) = n! / (n - k)! S2(H, k) / n^H, S2 Stirling's numbers of the second kind (theory.md section 5, head coverage).
 std::vector<double> occupancy_law(int choices, int values);

@@ -102,8 +102,7 @@ TEST_SUITE("slow") {
     CHECK(result.selected + result.not_selected == 60);
   }
 
-  TEST_CASE("position test: p-values are uniform when heads always collide, where Pearson's alone would reject") {
-    // One head has v = H / n: the test is Pearson's own.
+  TEST_CASE("one head: positions are uniform, and the test of groups is Pearson's") {
     const CoverageResult result = head_coverage({4, 4, 1, 64, 1.0, 1.0}, 1.0, short_flows(300));
     CHECK(result.selected == 300);
     CHECK(result.position_fit.p_value > 1e-3);

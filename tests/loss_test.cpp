@@ -35,7 +35,8 @@ TEST_SUITE("fast") {
   TEST_CASE("reference cases: loss to 1e-13, gradient and velocity to 1e-12") {
     int cases = 0;
     for (const auto& c : test::read_json("loss_cases.json")) {
-      CAPTURE(cases++);
+      ++cases;
+      CAPTURE(cases);
       const Model model = test::model_of(c);
       const Geometry geometry = Geometry::exact(c.at("kappa"), model.vocabulary);
       const Contexts contexts = Contexts::from_tokens(model, test::flatten<Token>(c.at("contexts")));

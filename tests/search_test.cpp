@@ -250,8 +250,8 @@ TEST_SUITE("fast") {
     const Geometry huge = Geometry::dense(1e307 * Eigen::MatrixXd::Identity(20, 20));
     Model sharp = model;
     sharp.beta = 500.0;
-    CHECK_THROWS_WITH_AS(search_oracle(sharp, huge, contexts[0], {4, 1}), "the loss is not finite at any start of the oracle search",
-                         DomainError);
+    CHECK_THROWS_WITH_AS(search_oracle(sharp, huge, contexts[0], {4, 1}),
+                         "the loss is not finite at any start of the oracle search", DomainError);
     interrupt_flag() = true;
     CHECK_THROWS_AS(search_exact(model, 4), Interrupted);
     interrupt_flag() = false;

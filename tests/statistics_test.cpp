@@ -136,6 +136,47 @@ TEST_SUITE("fast") {
     CHECK(least_wrong < 0.05);
   }
 
+  TEST_CASE("uniformity of groups: p-values are uniform (level 1e-3) for independent, equal and repelling draws") {
+    Stream stream(33, Purpose::choice);
+    // Draws of a group of 3 among 4: alike with probability `alike`, else different with probability `apart`, else independent.
+    const auto tenths = [&](double alike, double apart) {
+      std::vector<std::int64_t> counts(10, 0);
+      std::vector<std::vector<int>> groups(300, std::vector<int>(3));
+      for (int round = 0; round < 1000; ++round) {
+        for (std::vector<int>& group : groups) {
+          const double kind = stream.uniform();
+          for (int& r : group) r = int(stream.below(4));
+          if (kind < alike) {
+            group[1] = group[2] = group[0];
+          } else if (kind < alike + apart) {
+            const int left_out = group[0];
+            for (int h = 0; h < 3; ++h) group[h] = (left_out + 1 + h) % 4;
+          }
+        }
+        ++counts[std::min(9, int(10 * uniformity_of_groups(groups, 4).p_value))];
+      }
+      return chi_square_test(counts, std::vector<double>(10, 0.1)).p_value;
+    };
+    CHECK(tenths(0.0, 0.0) > 1e-3);
+    CHECK(tenths(1.0, 0.0) > 1e-3);
+    CHECK(tenths(0.0, 1.0) > 1e-3);
+    CHECK(tenths(0.3, 0.4) > 1e-3);
+  }
+
+  TEST_CASE("uniformity of groups: Pearson's test for single draws, certain for groups that never vary, wrong draws refused") {
+    const std::vector<std::vector<int>> singles = {{0}, {1}, {1}, {2}, {1}, {0}, {1}};
+    const GoodnessOfFit pearson = chi_square_test(std::vector<std::int64_t>{2, 4, 1}, std::vector<double>(3, 1.0 / 3));
+    CHECK(uniformity_of_groups(singles, 3).statistic == doctest::Approx(pearson.statistic).epsilon(1e-13));
+    CHECK(uniformity_of_groups(singles, 3).p_value == doctest::Approx(pearson.p_value).epsilon(1e-12));
+    CHECK(uniformity_of_groups(std::vector<std::vector<int>>{{0, 1, 2}, {2, 0, 1}}, 3).p_value == 1.0);
+    CHECK(uniformity_of_groups({}, 3).p_value == 1.0);
+    CHECK(uniformity_of_groups(std::vector<std::vector<int>>{{0, 0}, {0, 0}}, 1).p_value == 1.0);
+    CHECK(uniformity_of_groups(std::vector<std::vector<int>>(50, {1, 1}), 3).p_value < 1e-10);
+    CHECK_THROWS_AS(uniformity_of_groups(std::vector<std::vector<int>>{{3}}, 3), DomainError);
+    CHECK_THROWS_AS(uniformity_of_groups(std::vector<std::vector<int>>{{-1}}, 3), DomainError);
+    CHECK_THROWS_AS(uniformity_of_groups({}, 0), DomainError);
+  }
+
   TEST_CASE("occupancy law equals the enumeration of all n^H choices, and Stirling's formula") {
     for (int choices = 1; choices <= 6; ++choices)
       for (int values = 1; values <= 5; ++values)

@@ -1,6 +1,7 @@
 // The claims phaselock checks: what each says, under which assumptions, and what decides it.
 #pragma once
 
+#include <Eigen/Dense>
 #include <nlohmann/json.hpp>
 
 #include <functional>
@@ -50,7 +51,14 @@ int exit_code(const ClaimResult& result);
 /// Told before each check what is about to run, as done of total.
 using Progress = std::function<void(std::string_view what, int done, int total)>;
 
-/// Checks a fixed suite of models and seeds: what = toy | theorem1 | theorem2 | coverage | all. With `model` the suite is that one model (and kappa).
-std::vector<ClaimResult> verify(std::string_view what, const std::optional<Model>& model, double kappa, const Progress& progress);
+struct VerifyOptions {
+  std::optional<Model> model;   ///< replaces the suite's models if given
+  double kappa = 1.0;           ///< of the exact geometry
+  Eigen::MatrixXd word_vectors;  ///< embeddings [tokens][d] for Theorem 1 at epsilon > 0; that check is left out if empty
+  Progress progress = [](std::string_view, int, int) {};
+};
+
+/// Checks a fixed suite of models and seeds: what = toy | theorem1 | theorem2 | coverage | all.
+std::vector<ClaimResult> verify(std::string_view what, const VerifyOptions& options);
 
 }  // namespace phaselock

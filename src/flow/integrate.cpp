@@ -51,9 +51,11 @@ Integration integrate(const VectorField& field, State& y, const IntegrateOptions
                       std::int64_t steps_before) {
   constexpr double short_step = 0.02;
   Stepper stepper(FiniteErrorChecker(options.atol, options.rtol));
+  bool met_not_finite = false;  // in the attempt at hand
   // dy/ds = (1 + t) f(y): one clock from the first instant to the latest time.
   const auto system = [&](const State& state, State& dyds, double s) {
     field(state, dyds);
+    met_not_finite = met_not_finite || !all_finite(dyds);
     const double scale = std::exp(s);
     for (double& v : dyds) v *= scale;
   };
@@ -64,15 +66,12 @@ Integration integrate(const VectorField& field, State& y, const IntegrateOptions
   while (!clock.at_end()) {
     if (clock.attempts() + steps_before >= options.max_steps) return end(Ending::step_limit);
     const double before = clock.s();
+    met_not_finite = false;
     const auto verdict = clock.attempt([&](double& s, double& ds) {
       return stepper.try_step(std::cref(system), y, s, ds) == odeint::success;
     });
     if (verdict == Clock::rejected) {
-      if (clock.stuck()) {
-        State rate(y.size());
-        field(y, rate);
-        return end(all_finite(y) && all_finite(rate) ? Ending::no_progress : Ending::not_finite);
-      }
+      if (clock.stuck()) return end(met_not_finite ? Ending::not_finite : Ending::no_progress);
       continue;
     }
     if (!all_finite(y)) return end(Ending::not_finite);

@@ -24,9 +24,11 @@ Integration integrate_stiff(const VectorField& field, const JacobianField& jacob
   const std::size_t n = y.size();
   State state(n), rate(n);
   std::vector<double> slopes(n * n);
+  bool met_not_finite = false;  // in the attempt at hand
   const auto system = [&](const Vector& x, Vector& dxds, double) {
     std::copy_n(x.begin(), n, state.begin());
     field(state, rate);
+    met_not_finite = met_not_finite || !all_finite(rate);
     for (std::size_t i = 0; i < n; ++i) dxds(i) = x(n) * rate[i];
     dxds(n) = x(n);
   };
@@ -52,6 +54,7 @@ Integration integrate_stiff(const VectorField& field, const JacobianField& jacob
   while (!clock.at_end()) {
     if (clock.attempts() + steps_before >= options.max_steps) return end(Ending::step_limit);
     previous = x;
+    met_not_finite = false;
     const auto verdict = clock.attempt([&](double& s, double& ds) {
       const double tried = ds;
       if (stepper.try_step(std::make_pair(std::cref(system), std::cref(slope)), x, s, ds) != odeint::success) return false;
@@ -62,8 +65,7 @@ Integration integrate_stiff(const VectorField& field, const JacobianField& jacob
     });
     if (verdict == Clock::rejected) {
       if (!clock.stuck()) continue;
-      field(y, rate);
-      return end(all_finite(rate) ? Ending::no_progress : Ending::not_finite);
+      return end(met_not_finite ? Ending::not_finite : Ending::no_progress);
     }
     std::copy_n(x.begin(), n, y.begin());
     if (visit(clock.t(), y, clock.attempts() + steps_before)) return end(Ending::stopped);

@@ -1,0 +1,134 @@
+// The command line: options of each command, signals, and what is thrown turned into exit codes.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <signal.h>
+#include <tbb/global_control.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <new>
+#include <optional>
+
+#include "build_info.hpp"
+#include "commands.hpp"
+#include "failure.hpp"
+#include "interrupt.hpp"
+
+namespace phaselock {
+
+namespace {
+
+/// What was asked for on the command line.
+struct Request {
+  CommandOptions options;
+  std::string subject;       ///< scenario, claim, file or folder
+  std::string suite = "all";  ///< of verify
+  int threads = 0;           ///< 0: as many as the machine has
+};
+
+void add_threads(CLI::App& command, Request& request) {
+  command.add_option("--threads", request.threads, "threads to use, at most")->check(CLI::Range(1, 1024));
+}
+
+void add_run_options(CLI::App& command, Request& request) {
+  command.add_option("--set", request.options.overrides, "override a key of the scenario: KEY=VALUE; files are relative to the current folder")->expected(1)->allow_extra_args(false)
+      ->take_all();
+  command.add_option("--out", request.options.out, "write a run folder there; it must be new or empty");
+  command.add_flag("--json", request.options.json, "one JSON object on standard output instead of the summary");
+  command.add_flag("--quiet", request.options.quiet, "no progress");
+  add_threads(command, request);
+}
+
+/// Lets running work notice a first signal and end cleanly; a second one kills.
+void install_signal_handlers() {
+  struct sigaction action = {};
+  action.sa_handler = [](int) { interrupt_flag().store(true, std::memory_order_relaxed); };
+  action.sa_flags = int(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+int dispatch(const CLI::App& app, const Request& request) {
+  std::optional<tbb::global_control> limit;
+  if (request.threads > 0) limit.emplace(tbb::global_control::max_allowed_parallelism, std::size_t(request.threads));
+  const std::string command = app.get_subcommands().front()->get_name();
+  if (command == "list") return command_list();
+  if (command == "explain") return command_explain(request.subject);
+  if (command == "plot") return command_plot(request.subject);
+  if (command == "doctor") return command_doctor();
+  install_signal_handlers();
+  if (command == "evaluate") return command_evaluate(request.subject);
+  if (command == "verify") return command_verify(request.suite, request.options);
+  return command_run(request.subject, request.options);
+}
+
+void describe(CLI::App& app, Request& request) {
+  app.set_version_flag("--version", std::string("phaselock ") + build_info::version);
+  app.require_subcommand(1);
+  CLI::App& verify = *app.add_subcommand("verify", "check the theorems on a suite of models, or on one model given by --set model.KEY=VALUE");
+  verify.add_option("suite", request.suite, "toy, theorem1, theorem2, coverage or all");
+  add_run_options(verify, request);
+  CLI::App& run = *app.add_subcommand("run", "run a scenario: a .toml file, or the name of a shipped one");
+  run.add_option("scenario", request.subject)->required();
+  add_run_options(run, request);
+  run.add_flag("--dry-run", request.options.dry_run, "print the effective scenario with its memory and cost, and stop");
+  CLI::App& evaluate = *app.add_subcommand("evaluate", "loss, gradient and velocity of gate tables in a .json file");
+  evaluate.add_option("case", request.subject)->required();
+  add_threads(evaluate, request);
+  app.add_subcommand("list", "list the shipped scenarios");
+  app.add_subcommand("explain", "print a claim: statement, assumptions, acceptance and rejection rule, source")
+      ->add_option("claim", request.subject)->required();
+  app.add_subcommand("plot", "draw the figures of a run folder into its folder figures/")->add_option("folder", request.subject)->required();
+  app.add_subcommand("doctor", "versions, SIMD target, threads and a quick self-check");
+}
+
+/// CLI11 would only say that a command is missing.
+void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(command->get_name());
+  if (std::find(names.begin(), names.end(), argv[1]) == names.end())
+    throw Failure(Exit::bad_scenario, fmt::format("{}: unknown command; it must be one of {}", argv[1], fmt::join(names, ", ")));
+}
+
+}  // namespace
+
+void print(const std::string& text) {
+  errno = 0;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    throw Failure(Exit::cannot_write, fmt::format("standard output: {}", std::strerror(errno)));
+}
+
+std::string dump(const Json& document) { return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+int command_line(int argc, char** argv) {
+  CLI::App app("phaselock: gradient flow and optima of chunked key-value compression", "phaselock");
+  Request request;
+  try {
+    describe(app, request);
+    refuse_unknown_command(app, argc, argv);
+    app.parse(argc, argv);
+    return dispatch(app, request);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? int(Exit::done) : int(Exit::bad_scenario);
+  } catch (const Failure& failure) {
+    fmt::print(stderr, "{}\n", failure.what());
+    return int(failure.exit());
+  } catch (const DomainError& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return int(Exit::bad_scenario);
+  } catch (const Interrupted&) {
+    fmt::print(stderr, "interrupted\n");
+    return int(Exit::interrupted);
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "out of memory\n");
+    return int(Exit::internal);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "internal error: {}\n", error.what());
+    return int(Exit::internal);
+  }
+}
+
+}  // namespace phaselock

@@ -1,0 +1,203 @@
+// phaselock verify
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <optional>
+
+#include "claims.hpp"
+#include "commands.hpp"
+#include "cost.hpp"
+#include "failure.hpp"
+#include "files.hpp"
+#include "interrupt.hpp"
+#include "npy.hpp"
+#include "provenance.hpp"
+#include "report.hpp"
+#include "run_folder.hpp"
+
+namespace phaselock {
+
+namespace {
+
+/// Shipped scenarios whose tables go beside the claims, for the figures.
+struct Example {
+  std::string_view group, scenario;
+};
+constexpr std::array examples = {
+    Example{"toy", "toy-example"},           Example{"theorem1", "oracle-above"},
+    Example{"theorem1", "oracle-below"},     Example{"theorem2", "first-flow"},
+    Example{"theorem2", "two-heads-collide"}, Example{"coverage", "coverage-large-vocabulary"},
+};
+
+constexpr std::array groups = {"toy", "theorem1", "theorem2", "coverage", "all"};
+
+Json result_json(const ClaimResult& result) {
+  Json assumptions = Json::array();
+  for (const Assumption& assumption : result.assumptions) assumptions.push_back({{"text", assumption.text}, {"holds", assumption.holds}});
+  return {{"id", result.id},
+          {"model", model_json(result.model)},
+          {"assumptions", std::move(assumptions)},
+          {"evidence", result.evidence},
+          {"verdict", name(result.verdict)},
+          {"expected", result.expected ? Json(*result.expected) : Json()}};
+}
+
+std::string summary_of(const ClaimResult& result) {
+  const auto found = result.evidence.find("summary");
+  return found != result.evidence.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+std::string assumptions_text(const ClaimResult& result) {
+  for (const Assumption& assumption : result.assumptions)
+    if (!assumption.holds) return "not met: " + assumption.text;
+  return "hold";
+}
+
+/// The whole table, one line a claim and model.
+std::string table(const std::vector<ClaimResult>& results) {
+  std::size_t id_width = 5, model_width = 5, assumption_width = 11;
+  std::vector<std::array<std::string, 3>> cells;
+  for (const ClaimResult& result : results) {
+    const Model& m = result.model;
+    cells.push_back({result.id, fmt::format("{},{},{},{:g},{:g},{}", m.blocks, m.positions, m.heads, m.gamma, m.beta, m.vocabulary),
+                     assumptions_text(result)});
+    id_width = std::max(id_width, cells.back()[0].size());
+    model_width = std::max(model_width, cells.back()[1].size());
+    assumption_width = std::max(assumption_width, cells.back()[2].size());
+  }
+  const auto line = [&](std::string_view id, std::string_view model, std::string_view verdict, std::string_view assumptions,
+                        std::string_view evidence) {
+    return fmt::format("{:<{}}  {:<{}}  {:<22}  {:<{}}  {}\n", id, id_width, model, model_width, verdict, assumptions, assumption_width,
+                       evidence);
+  };
+  std::string text = line("claim", "L,S,H,gamma,beta,N", "verdict", "assumptions", "evidence");
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const ClaimResult& result = results[k];
+    std::string verdict = result.outcome();
+    if (result.expected)
+      verdict += verdict == *result.expected ? " (as expected)" : fmt::format(" (not {})", *result.expected);
+    text += line(cells[k][0], cells[k][1], verdict, cells[k][2], summary_of(result));
+  }
+  return text;
+}
+
+CsvTable claims_table(const std::vector<ClaimResult>& results) {
+  CsvTable csv("claims.csv", "one row a claim and model; expected: of negative controls; assumptions_hold: 1 or 0",
+               "id,L,S,H,N,gamma,beta,assumptions_hold,verdict,expected,evidence");
+  for (const ClaimResult& result : results) {
+    const Model& m = result.model;
+    std::string evidence = summary_of(result);
+    for (std::size_t at = 0; (at = evidence.find('"', at)) != std::string::npos; at += 2) evidence.insert(at, 1, '"');
+    csv.row(result.id, m.blocks, m.positions, m.heads, m.vocabulary, m.gamma, m.beta, int(result.assumptions_hold()), name(result.verdict),
+            result.expected.value_or(""), fmt::format("\"{}\"", evidence));
+  }
+  return csv;
+}
+
+int worst_exit(const std::vector<ClaimResult>& results) {
+  int worst = int(Exit::done);
+  for (const ClaimResult& result : results) worst = std::max(worst, exit_code(result));
+  return worst;
+}
+
+/// One word for the whole: the worst outcome of the claims that are no controls.
+std::string_view overall(const std::vector<ClaimResult>& results) {
+  switch (Exit(worst_exit(results))) {
+    case Exit::refuted: return name(Verdict::refuted);
+    case Exit::undecided: return name(Verdict::undecided);
+    default: break;
+  }
+  const bool proved = std::all_of(results.begin(), results.end(),
+                                  [](const ClaimResult& r) { return r.expected || r.verdict == Verdict::proved; });
+  return name(proved ? Verdict::proved : Verdict::supported);
+}
+
+/// The shipped word vectors, for Theorem 1 at a geometry that is not exact.
+Eigen::MatrixXd word_vectors() { return read_npy(data_folder() / "scenarios" / "glove_512x100.npy"); }
+
+/// Runs a shipped scenario and writes its run under examples/.
+void write_example(const RunFolder& folder, std::string_view scenario_name, ProgressBar& progress) {
+  const Scenario scenario = load_scenario(find_scenario(std::string(scenario_name)), {});
+  RunContext context{progress, true};
+  const auto started = std::chrono::steady_clock::now();
+  const Report report = run_scenario(scenario, context);
+  const std::filesystem::path place = std::filesystem::path("examples") / scenario_name;
+  folder.write(place / "scenario.toml", write_scenario(scenario));
+  for (const CsvTable& csv : report.tables) folder.write(place / csv.name, csv.text);
+  folder.write(place / "result.json", dump({{"kind", name(scenario.kind)},
+                                            {"verdict", nullptr},
+                                            {"model", scenario_model_json(scenario)},
+                                            {"results", report.results},
+                                            {"provenance", provenance_json(seeds_json(scenario), started)}}));
+}
+
+}  // namespace
+
+int command_verify(const std::string& what, const CommandOptions& options) {
+  const auto started = std::chrono::steady_clock::now();
+  if (std::find(groups.begin(), groups.end(), what) == groups.end())
+    throw Failure(Exit::bad_scenario, fmt::format("verify {}: must be one of {}", what, fmt::join(groups, ", ")));
+  VerifyOptions checks;
+  if (!options.overrides.empty()) {
+    Scenario scenario = parse_model_override(options.overrides);
+    scenario.contexts.count = 1;  // rounded up to the smallest balanced sample
+    if (what == "theorem2" || what == "all") refuse_if_too_large(scenario, estimate(scenario, false));
+    checks.model = scenario.model;
+    checks.kappa = scenario.geometry.kappa;
+  } else if (what == "theorem1" || what == "all") {
+    checks.word_vectors = word_vectors();
+  }
+  std::optional<RunFolder> folder;
+  if (options.out) folder.emplace(*options.out);
+  ProgressBar progress(options.quiet);
+  progress.begin("verify", "checks");
+  Json state = {{"kind", "verify"}, {"checks_done", 0}};
+  const std::string command = fmt::format("# phaselock verify {}{}{}\n", what, options.overrides.empty() ? "" : " --set ",
+                                          fmt::join(options.overrides, " --set "));
+  try {
+    checks.progress = [&](std::string_view, int done, int total) {
+      check_interrupt();
+      state["checks_done"] = done;
+      progress.update(done, total);
+    };
+    const std::vector<ClaimResult> results = verify(what, checks);
+    if (folder)
+      for (const Example& example : examples)
+        if (what == "all" || what == example.group) write_example(*folder, example.scenario, progress);
+    progress.clear();
+    Json claims = Json::array();
+    for (const ClaimResult& result : results) claims.push_back(result_json(result));
+    const std::string text = dump({{"kind", "verify"},
+                                   {"verdict", overall(results)},
+                                   {"model", checks.model ? model_json(*checks.model) : Json()},
+                                   {"results", {{"claims", std::move(claims)}}},
+                                   {"provenance", provenance_json(Json::object(), started)}});
+    if (folder) {
+      const CsvTable csv = claims_table(results);
+      folder->write("scenario.toml", command);
+      folder->write(csv.name, csv.text);
+      folder->write("result.json", text);
+      folder->commit();
+    }
+    if (options.json)
+      print(text);
+    else
+      print(table(results) + (folder ? fmt::format("written to {}\n", *options.out) : ""));
+    return worst_exit(results);
+  } catch (const Interrupted&) {
+    progress.clear();
+    if (folder) {
+      folder->discard_files();
+      folder->write("scenario.toml", command);
+      folder->write("state.json", dump(state));
+      folder->commit();
+    }
+    fmt::print(stderr, "interrupted{}\n", folder ? fmt::format("; what was done is noted in {}/state.json", *options.out) : "");
+    return int(Exit::interrupted);
+  }
+}
+
+}  // namespace phaselock

@@ -1,0 +1,208 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "checks.hpp"
+#include "flow/rates.hpp"
+#include "gates.hpp"
+#include "random.hpp"
+
+namespace phaselock {
+
+namespace {
+
+FlowOptions quick_flow() {
+  FlowOptions options;
+  options.integration.rtol = 1e-8;
+  options.integration.atol = 1e-10;
+  return options;
+}
+
+FlowResult flow_of_seed(const Model& model, double kappa, double rho, int seed, const Contexts& contexts, GateClass gate_class = GateClass::linear,
+                        const FlowOptions& options = quick_flow()) {
+  const Geometry geometry = Geometry::exact(kappa, model.vocabulary);
+  return table_flow(model, geometry, contexts, gate_class, geometry.initial_tables(model, rho, seed), options);
+}
+
+/// The acceptance rule of theorem2 for one flow.
+bool selects(const FlowResult& flow) {
+  const auto concentrated = [](double offsets) { return offsets < 1.05; };
+  return flow.outcome == FlowOutcome::selected && flow.residual_all < 1e-2 &&
+         std::all_of(flow.gates.static_offsets.begin(), flow.gates.static_offsets.end(), concentrated) &&
+         std::all_of(flow.gates.avg_offsets.begin(), flow.gates.avg_offsets.end(), concentrated);
+}
+
+double largest(const std::vector<double>& values) { return *std::max_element(values.begin(), values.end()); }
+
+/// What one seed of a plan leaves behind.
+struct SeedRecord {
+  bool selects = false, agrees = false, collides = false;
+  FlowOutcome outcome{};
+  double static_offsets = 0, avg_offsets = 0, residual_all = 0, energy = 0, drift = 0, rate_ratio = 0;
+};
+
+SeedRecord run_seed(const FlowPlan& plan, double kappa, int seed) {
+  const Contexts contexts = sample_balanced(plan.model, balanced_group(plan.model), seed);
+  const FlowResult flow = flow_of_seed(plan.model, kappa, plan.rho, seed, contexts);
+  const FlowResult fixed = static_flow(plan.model, kappa, static_part(plan.model, flow.initial), quick_flow());
+  SeedRecord record;
+  record.outcome = flow.outcome;
+  record.selects = selects(flow);
+  record.agrees = fixed.gates.selection == flow.gates.selection;
+  record.collides = coverage(flow.gates.selection) < plan.model.heads;
+  record.static_offsets = largest(flow.gates.static_offsets);
+  record.avg_offsets = largest(flow.gates.avg_offsets);
+  record.residual_all = flow.residual_all;
+  record.energy = flow.energy_residual;
+  record.drift = *flow.conserved_drift;
+  if (record.selects) record.rate_ratio = flow.gates.residual * flow.t / late_time_constant(plan.model, kappa, flow.gates.selection);
+  return record;
+}
+
+}  // namespace
+
+std::vector<ClaimResult> check_theorem2(const std::vector<FlowPlan>& plan, double kappa, const Progress& progress) {
+  ClaimResult theorem{.id = "theorem2", .model = plan.front().model, .assumptions = size_assumptions(plan.front().model), .evidence = {}, .expected = {}};
+  ClaimResult agreement = theorem;
+  agreement.id = "static_agreement";
+  if (!theorem.assumptions_hold()) {
+    theorem.evidence["summary"] = agreement.evidence["summary"] = "not examined: the statement does not speak of this model";
+    return {theorem, agreement};
+  }
+  std::int64_t total = 0, selecting = 0, agreeing = 0, colliding = 0;
+  std::vector<double> spread_of_offsets;
+  double low_ratio = INFINITY, high_ratio = 0.0, energy = 0.0, drift = 0.0;
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array(), agreement_rows = rows;
+  for (std::size_t k = 0; k < plan.size(); ++k) {
+    const FlowPlan& row = plan[k];
+    progress(fmt::format("theorem2: {} flows at N = {}, rho = {:g}", row.seeds, row.model.vocabulary, row.rho), int(k), int(plan.size()));
+    std::vector<SeedRecord> records(row.seeds);
+    tbb::parallel_for(0, row.seeds, [&](int s) { records[s] = run_seed(row, kappa, s + 1); }, tbb::simple_partitioner());
+    std::int64_t selected = 0, agreed = 0, collided = 0;
+    double static_offsets = 1.0, avg_offsets = 1.0, residual_all = 0.0;
+    std::map<std::string, int> outcomes;
+    for (const SeedRecord& record : records) {
+      ++outcomes[std::string(name(record.outcome))];
+      selected += record.selects;
+      agreed += record.agrees;
+      collided += record.selects && record.collides;
+      static_offsets = std::max(static_offsets, record.static_offsets);
+      avg_offsets = std::max(avg_offsets, record.avg_offsets);
+      residual_all = std::max(residual_all, record.residual_all);
+      energy = std::max(energy, record.energy);
+      drift = std::max(drift, record.drift);
+      if (record.selects) low_ratio = std::min(low_ratio, record.rate_ratio);
+      high_ratio = std::max(high_ratio, record.rate_ratio);
+    }
+    rows.push_back({{"N", row.model.vocabulary}, {"rho", row.rho}, {"flows", row.seeds}, {"contexts", balanced_group(row.model)}, {"selecting", selected},
+                    {"colliding", collided}, {"outcomes", outcomes}, {"largest_static_offsets", static_offsets}, {"largest_avg_offsets", avg_offsets},
+                    {"largest_residual_all", residual_all}});
+    agreement_rows.push_back({{"N", row.model.vocabulary}, {"rho", row.rho}, {"flows", row.seeds}, {"agreeing", agreed}});
+    total += row.seeds;
+    selecting += selected;
+    agreeing += agreed;
+    colliding += collided;
+  }
+  theorem.evidence["summary"] = "";
+  theorem.verdict = judge_share(selecting, total, theorem.evidence);
+  theorem.evidence["colliding"] = colliding;
+  if (selecting > 0) theorem.evidence["residual_times_t_over_late_constant"] = {low_ratio, high_ratio};
+  theorem.evidence["largest_energy_residual"] = energy;
+  theorem.evidence["largest_conserved_drift"] = drift;
+  theorem.evidence["rows"] = rows;
+  theorem.evidence["summary"] = fmt::format("{} of {} flows select (share >= {:.3f}), {} with collided heads", selecting, total,
+                                            theorem.evidence["interval"][0].get<double>(), colliding);
+  agreement.evidence["summary"] = "";
+  agreement.verdict = judge_share(agreeing, total, agreement.evidence);
+  agreement.evidence["rows"] = agreement_rows;
+  agreement.evidence["summary"] = fmt::format("{} of {} flows select as their static part does (share >= {:.3f})", agreeing, total,
+                                              agreement.evidence["interval"][0].get<double>());
+  return {theorem, agreement};
+}
+
+ClaimResult check_theorem2_control(const Model& model, double kappa, GateClass gate_class, int seeds) {
+  ClaimResult result{.id = "theorem2", .model = model, .assumptions = size_assumptions(model), .evidence = {}, .expected = {}};
+  std::vector<char> selecting(seeds);
+  std::vector<double> residuals(seeds);
+  FlowOptions options = quick_flow();
+  options.integration.until = 1e5;  // linear gates of the suite select before 2e4
+  tbb::parallel_for(0, seeds, [&](int s) {
+    const FlowResult flow = flow_of_seed(model, kappa, 1e-2, s + 1, sample_balanced(model, balanced_group(model), s + 1), gate_class, options);
+    selecting[s] = selects(flow);
+    residuals[s] = flow.gates.residual;
+  });
+  const std::int64_t successes = std::count(selecting.begin(), selecting.end(), 1);
+  const char* gates = gate_class == GateClass::tied ? "tied" : "uniform";
+  result.evidence = {{"summary", ""}, {"control", fmt::format("{} gates", gates)}};
+  result.verdict = judge_share(successes, seeds, result.evidence);
+  result.evidence["smallest_residual"] = *std::min_element(residuals.begin(), residuals.end());
+  result.evidence["summary"] = fmt::format("control with {} gates: {} of {} flows select", gates, successes, seeds);
+  return result;
+}
+
+ClaimResult check_sample_independence(const Model& model, double kappa, double rho, int seeds) {
+  ClaimResult result{.id = "sample_independence", .model = model, .assumptions = size_assumptions(model), .evidence = {}, .expected = {}};
+  if (!result.assumptions_hold()) {
+    result.evidence["summary"] = "not examined: the statement does not speak of this model";
+    return result;
+  }
+  const std::size_t group = balanced_group(model);
+  constexpr int variants = 4, independents = 2;  // balanced: three other seeds, of one, two and four groups, and one of seed 1; independent: two
+  std::vector<int> same(seeds, 0), changed(seeds, 0);
+  tbb::parallel_for(0, seeds, [&](int s) {
+    const auto selection = [&](const Contexts& contexts) { return flow_of_seed(model, kappa, rho, s + 1, contexts).gates.selection; };
+    const std::vector<int> reference = selection(sample_balanced(model, group, 1));
+    const std::size_t sizes[variants] = {group, 2 * group, 4 * group, 2 * group};
+    for (int v = 0; v < variants; ++v) same[s] += selection(sample_balanced(model, sizes[v], v < 3 ? 101 + v : 1)) == reference;
+    for (int v = 0; v < independents; ++v) changed[s] += selection(sample_independent(model, group, 201 + v)) != reference;
+  }, tbb::simple_partitioner());
+  std::int64_t agreeing = 0, changing = 0;
+  for (int s = 0; s < seeds; ++s) {
+    agreeing += same[s];
+    changing += changed[s];
+  }
+  result.evidence = {{"summary", ""}};
+  result.verdict = judge_share(agreeing, std::int64_t(seeds) * variants, result.evidence);
+  result.evidence["starts"] = seeds;
+  result.evidence["balanced_sizes"] = {group, 2 * group, 4 * group, 2 * group};
+  result.evidence["independent_samples"] = std::int64_t(seeds) * independents;
+  result.evidence["independent_changed"] = changing;
+  result.evidence["summary"] = fmt::format("{} of {} other balanced samples give the same positions; independent samples: {} of {} change", agreeing,
+                                           seeds * variants, changing, seeds * independents);
+  return result;
+}
+
+ClaimResult check_late_time(const Model& model, double kappa, int seeds) {
+  ClaimResult result{.id = "late_time", .model = model, .assumptions = size_assumptions(model), .evidence = {}, .expected = {}};
+  if (!result.assumptions_hold()) {
+    result.evidence["summary"] = "not examined: the statement does not speak of this model";
+    return result;
+  }
+  FlowOptions options;
+  options.stop = StopRule::time;
+  options.integration.until = 1e9;
+  std::vector<double> ratios(seeds, 0.0);
+  tbb::parallel_for(0, seeds, [&](int s) {
+    const FlowResult flow = static_flow(model, kappa, initial_bias(model, kappa, 1e-2, s + 1), options);
+    if (flow.outcome == FlowOutcome::selected) ratios[s] = flow.gates.residual * flow.t / late_time_constant(model, kappa, flow.gates.selection);
+  });
+  std::erase(ratios, 0.0);
+  if (ratios.empty()) {
+    result.evidence["summary"] = fmt::format("none of {} static flows selected by t = 1e9", seeds);
+    return result;
+  }
+  const auto [low, high] = std::minmax_element(ratios.begin(), ratios.end());
+  result.verdict = *low > 0.99 && *high < 1.01 ? Verdict::supported : Verdict::refuted;
+  result.evidence = {{"summary", fmt::format("measured / predicted constant at t = 1e9 in {:.4f} .. {:.4f} over {} flows", *low, *high, ratios.size())},
+                     {"flows", ratios.size()},
+                     {"not_selected", seeds - std::int64_t(ratios.size())},
+                     {"smallest_ratio", *low},
+                     {"largest_ratio", *high}};
+  return result;
+}
+
+}  // namespace phaselock
