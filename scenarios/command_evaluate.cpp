@@ -19,8 +19,9 @@ namespace {
 const Json& member(const Json& object, const char* key, const std::string& file) {
   const auto found = object.is_object() ? object.find(key) : object.end();
   if (found == object.end())
-    throw Failure(Exit::bad_data, fmt::format("{}: must be an object with L, S, H, N, gamma, beta, kappa, contexts, tables; {} is missing",
-                                              file, key));
+    throw Failure(
+        Exit::bad_data,
+        fmt::format("{}: must be an object with L, S, H, N, gamma, beta, kappa, contexts, tables; {} is missing", file, key));
   return *found;
 }
 
@@ -34,7 +35,8 @@ int whole(const Json& object, const char* key, const std::string& file) {
 
 double number(const Json& object, const char* key, const std::string& file) {
   const Json& value = member(object, key, file);
-  if (!value.is_number()) throw Failure(Exit::bad_data, fmt::format("{}: {} = {} must be a number", file, key, value.dump().substr(0, 40)));
+  if (!value.is_number())
+    throw Failure(Exit::bad_data, fmt::format("{}: {} = {} must be a number", file, key, value.dump().substr(0, 40)));
   return value.get<double>();
 }
 
@@ -44,7 +46,8 @@ Contexts read_contexts(const Json& list, const Model& model, const std::string& 
   std::vector<Token> tokens;
   for (const double token : read_numbers(list, shape, "contexts", file)) {
     if (token != std::floor(token) || token < 0 || token >= model.vocabulary)
-      throw Failure(Exit::bad_data, fmt::format("{}: contexts hold {}, not a token from 0 to {}", file, token, model.vocabulary - 1));
+      throw Failure(Exit::bad_data,
+                    fmt::format("{}: contexts hold {}, not a token from 0 to {}", file, token, model.vocabulary - 1));
     tokens.push_back(Token(token));
   }
   return Contexts::from_tokens(model, std::move(tokens));
@@ -64,7 +67,8 @@ int command_evaluate(const std::string& file) {
   try {
     validate(model);
     const Geometry geometry = Geometry::exact(number(input, "kappa", file), model.vocabulary);
-    const std::array<std::size_t, 4> shape = {2, std::size_t(model.heads), std::size_t(model.positions), std::size_t(model.vocabulary)};
+    const std::array<std::size_t, 4> shape = {2, std::size_t(model.heads), std::size_t(model.positions),
+                                              std::size_t(model.vocabulary)};
     const std::vector<double> tables = read_numbers(member(input, "tables", file), shape, "tables", file);
     const Contexts contexts = read_contexts(member(input, "contexts", file), model, file);
     const TableVelocity result = table_velocity(model, geometry, contexts, tables);

@@ -1,8 +1,8 @@
 // The command line: options of each command, signals, and what is thrown turned into exit codes.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <signal.h>
 #include <tbb/global_control.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -23,9 +23,9 @@ namespace {
 /// What was asked for on the command line.
 struct Request {
   CommandOptions options;
-  std::string subject;       ///< scenario, claim, file or folder
+  std::string subject;        ///< scenario, claim, file or folder
   std::string suite = "all";  ///< of verify
-  int threads = 0;           ///< 0: as many as the machine has
+  int threads = 0;            ///< 0: as many as the machine has
 };
 
 void add_threads(CLI::App& command, Request& request) {
@@ -33,7 +33,11 @@ void add_threads(CLI::App& command, Request& request) {
 }
 
 void add_run_options(CLI::App& command, Request& request) {
-  command.add_option("--set", request.options.overrides, "override a key of the scenario: KEY=VALUE; files are relative to the current folder")->expected(1)->allow_extra_args(false)
+  command
+      .add_option("--set", request.options.overrides,
+                  "override a key of the scenario: KEY=VALUE; files are relative to the current folder")
+      ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
   command.add_option("--out", request.options.out, "write a run folder there; it must be new or empty");
   command.add_flag("--json", request.options.json, "one JSON object on standard output instead of the summary");
@@ -67,7 +71,8 @@ int dispatch(const CLI::App& app, const Request& request) {
 void describe(CLI::App& app, Request& request) {
   app.set_version_flag("--version", std::string("phaselock ") + build_info::version);
   app.require_subcommand(1);
-  CLI::App& verify = *app.add_subcommand("verify", "check the theorems on a suite of models, or on one model given by --set model.KEY=VALUE");
+  CLI::App& verify =
+      *app.add_subcommand("verify", "check the theorems on a suite of models, or on one model given by --set model.KEY=VALUE");
   verify.add_option("suite", request.suite, "toy, theorem1, theorem2, coverage or all");
   add_run_options(verify, request);
   CLI::App& run = *app.add_subcommand("run", "run a scenario: a .toml file, or the name of a shipped one");
@@ -79,8 +84,11 @@ void describe(CLI::App& app, Request& request) {
   add_threads(evaluate, request);
   app.add_subcommand("list", "list the shipped scenarios");
   app.add_subcommand("explain", "print a claim: statement, assumptions, acceptance and rejection rule, source")
-      ->add_option("claim", request.subject)->required();
-  app.add_subcommand("plot", "draw the figures of a run folder into its folder figures/")->add_option("folder", request.subject)->required();
+      ->add_option("claim", request.subject)
+      ->required();
+  app.add_subcommand("plot", "draw the figures of a run folder into its folder figures/")
+      ->add_option("folder", request.subject)
+      ->required();
   app.add_subcommand("doctor", "versions, SIMD target, threads and a quick self-check");
 }
 

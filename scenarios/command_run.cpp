@@ -25,7 +25,8 @@ void warn(const Scenario& scenario) {
   for (const std::string& assumption : unmet_assumptions(scenario.model))
     fmt::print(stderr, "warning: the theorems do not speak of this model: they assume {}\n", assumption);
   if (scenario.kind == Kind::search && scenario.is_exact() && scenario.contexts.count > 1)
-    fmt::print(stderr, "warning: one context is searched instead of {}: at exact geometry all are equivalent\n", scenario.contexts.count);
+    fmt::print(stderr, "warning: one context is searched instead of {}: at exact geometry all are equivalent\n",
+               scenario.contexts.count);
 }
 
 void dry_run(const Scenario& scenario, const Cost& cost, bool json) {

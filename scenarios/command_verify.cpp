@@ -22,21 +22,17 @@ namespace phaselock {
 
 namespace {
 
-/// Shipped scenarios whose tables go beside the claims, for the figures.
-struct Example {
-  std::string_view group, scenario;
-};
-constexpr std::array examples = {
-    Example{"toy", "toy-example"},           Example{"theorem1", "oracle-above"},
-    Example{"theorem1", "oracle-below"},     Example{"theorem2", "first-flow"},
-    Example{"theorem2", "two-heads-collide"}, Example{"coverage", "coverage-large-vocabulary"},
+constexpr Example examples[] = {
+    {"toy", "toy-example"},     {"theorem1", "oracle-above-threshold"}, {"theorem1", "oracle-below-threshold"},
+    {"theorem2", "first-flow"}, {"theorem2", "two-heads-collide"},      {"coverage", "coverage-large-vocabulary"},
 };
 
 constexpr std::array groups = {"toy", "theorem1", "theorem2", "coverage", "all"};
 
 Json result_json(const ClaimResult& result) {
   Json assumptions = Json::array();
-  for (const Assumption& assumption : result.assumptions) assumptions.push_back({{"text", assumption.text}, {"holds", assumption.holds}});
+  for (const Assumption& assumption : result.assumptions)
+    assumptions.push_back({{"text", assumption.text}, {"holds", assumption.holds}});
   return {{"id", result.id},
           {"model", model_json(result.model)},
           {"assumptions", std::move(assumptions)},
@@ -58,7 +54,7 @@ std::string assumptions_text(const ClaimResult& result) {
 
 /// The whole table, one line a claim and model.
 std::string table(const std::vector<ClaimResult>& results) {
-  std::size_t id_width = 5, model_width = 5, assumption_width = 11;
+  std::size_t id_width = 5, model_width = 18, assumption_width = 11;
   std::vector<std::array<std::string, 3>> cells;
   for (const ClaimResult& result : results) {
     const Model& m = result.model;
@@ -70,15 +66,14 @@ std::string table(const std::vector<ClaimResult>& results) {
   }
   const auto line = [&](std::string_view id, std::string_view model, std::string_view verdict, std::string_view assumptions,
                         std::string_view evidence) {
-    return fmt::format("{:<{}}  {:<{}}  {:<22}  {:<{}}  {}\n", id, id_width, model, model_width, verdict, assumptions, assumption_width,
-                       evidence);
+    return fmt::format("{:<{}}  {:<{}}  {:<24}  {:<{}}  {}\n", id, id_width, model, model_width, verdict, assumptions,
+                       assumption_width, evidence);
   };
   std::string text = line("claim", "L,S,H,gamma,beta,N", "verdict", "assumptions", "evidence");
   for (std::size_t k = 0; k < results.size(); ++k) {
     const ClaimResult& result = results[k];
     std::string verdict = result.outcome();
-    if (result.expected)
-      verdict += verdict == *result.expected ? " (as expected)" : fmt::format(" (not {})", *result.expected);
+    if (result.expected) verdict += verdict == *result.expected ? " (as expected)" : fmt::format(" (not {})", *result.expected);
     text += line(cells[k][0], cells[k][1], verdict, cells[k][2], summary_of(result));
   }
   return text;
@@ -91,8 +86,8 @@ CsvTable claims_table(const std::vector<ClaimResult>& results) {
     const Model& m = result.model;
     std::string evidence = summary_of(result);
     for (std::size_t at = 0; (at = evidence.find('"', at)) != std::string::npos; at += 2) evidence.insert(at, 1, '"');
-    csv.row(result.id, m.blocks, m.positions, m.heads, m.vocabulary, m.gamma, m.beta, int(result.assumptions_hold()), name(result.verdict),
-            result.expected.value_or(""), fmt::format("\"{}\"", evidence));
+    csv.row(result.id, m.blocks, m.positions, m.heads, m.vocabulary, m.gamma, m.beta, int(result.assumptions_hold()),
+            name(result.verdict), result.expected.value_or(""), fmt::format("\"{}\"", evidence));
   }
   return csv;
 }
@@ -106,17 +101,20 @@ int worst_exit(const std::vector<ClaimResult>& results) {
 /// One word for the whole: the worst outcome of the claims that are no controls.
 std::string_view overall(const std::vector<ClaimResult>& results) {
   switch (Exit(worst_exit(results))) {
-    case Exit::refuted: return name(Verdict::refuted);
-    case Exit::undecided: return name(Verdict::undecided);
-    default: break;
+    case Exit::refuted:
+      return name(Verdict::refuted);
+    case Exit::undecided:
+      return name(Verdict::undecided);
+    default:
+      break;
   }
-  const bool proved = std::all_of(results.begin(), results.end(),
-                                  [](const ClaimResult& r) { return r.expected || r.verdict == Verdict::proved; });
+  const bool proved =
+      std::all_of(results.begin(), results.end(), [](const ClaimResult& r) { return r.expected || r.verdict == Verdict::proved; });
   return name(proved ? Verdict::proved : Verdict::supported);
 }
 
 /// The shipped word vectors, for Theorem 1 at a geometry that is not exact.
-Eigen::MatrixXd word_vectors() { return read_npy(data_folder() / "scenarios" / "glove_512x100.npy"); }
+Eigen::MatrixXd word_vectors() { return read_npy(data_folder() / "scenarios" / "data" / "glove_512x100.npy"); }
 
 /// Runs a shipped scenario and writes its run under examples/.
 void write_example(const RunFolder& folder, std::string_view scenario_name, ProgressBar& progress) {
@@ -135,6 +133,8 @@ void write_example(const RunFolder& folder, std::string_view scenario_name, Prog
 }
 
 }  // namespace
+
+std::span<const Example> verify_examples() { return examples; }
 
 int command_verify(const std::string& what, const CommandOptions& options) {
   const auto started = std::chrono::steady_clock::now();

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "json.hpp"
@@ -14,6 +16,12 @@ struct CommandOptions {
   std::optional<std::string> out;      ///< run folder
   bool dry_run = false, json = false, quiet = false;
 };
+
+/// A shipped scenario whose tables `verify --out` puts beside the claims of a group, for the figures.
+struct Example {
+  std::string_view group, scenario;
+};
+std::span<const Example> verify_examples();
 
 int command_run(const std::string& scenario, const CommandOptions& options);
 int command_verify(const std::string& what, const CommandOptions& options);

@@ -84,7 +84,8 @@ int command_list() {
   const auto files = shipped_scenarios();
   for (const auto& file : files) width = std::max(width, file.stem().string().size());
   std::string text;
-  for (const auto& file : files) text += fmt::format("{:<{}}  {}\n", file.stem().string(), width, first_comment(read_text(file, 1 << 20)));
+  for (const auto& file : files)
+    text += fmt::format("{:<{}}  {}\n", file.stem().string(), width, first_comment(read_text(file, 1 << 20)));
   print(text);
   return int(Exit::done);
 }
@@ -113,14 +114,15 @@ int command_doctor() {
                                  build_info::compiler, build_info::build_type, build_info::flags);
   std::vector<std::string> libraries;
   for (const auto& [library, version] : library_versions()) libraries.push_back(library + " " + version);
-  text += fmt::format("libraries: {}\nSIMD: compiled for {}; the machine has {}\nthreads: {}; memory a run may take: {}\nfiles: {}\n",
-                      fmt::join(libraries, ", "), simd_target(), simd_of_machine(), thread_count(), bytes_text(memory_limit()),
-                      data_folder().string());
+  text +=
+      fmt::format("libraries: {}\nSIMD: compiled for {}; the machine has {}\nthreads: {}; memory a run may take: {}\nfiles: {}\n",
+                  fmt::join(libraries, ", "), simd_target(), simd_of_machine(), thread_count(), bytes_text(memory_limit()),
+                  data_folder().string());
   constexpr double allowed_error = 1e-7;
   const double error = gradient_error();
   const bool good = error <= allowed_error;
-  print(text + fmt::format("self-check: gradient against finite differences, largest error {:.2g} of the largest entry: {}\n", error,
-                           good ? "good" : "FAILED"));
+  print(text + fmt::format("self-check: gradient against finite differences, largest error {:.2g} of the largest entry: {}\n",
+                           error, good ? "good" : "FAILED"));
   if (!good) throw Failure(Exit::internal, fmt::format("self-check: error {:.3g} must be <= {:g}", error, allowed_error));
   return int(Exit::done);
 }

@@ -20,7 +20,13 @@ constexpr double number = sizeof(double);
 struct Sizes {
   double L, S, H, N, gates, tables, slots, queries;  ///< gates = 2 H L S, tables = 2 H S N numbers
   explicit Sizes(const Model& m)
-      : L(m.blocks), S(m.positions), H(m.heads), N(m.vocabulary), gates(2 * H * L * S), tables(2 * H * S * N), slots(L * S),
+      : L(m.blocks),
+        S(m.positions),
+        H(m.heads),
+        N(m.vocabulary),
+        gates(2 * H * L * S),
+        tables(2 * H * S * N),
+        slots(L * S),
         queries(L * (S - 1)) {}
 };
 
@@ -42,9 +48,9 @@ double context_bytes(const Scenario& scenario, const Sizes& n) {
 /// Steps of a flow: about 12 per unit of log time.
 double flow_steps(const FlowKeys& flow) { return std::min(double(flow.max_steps), 20.0 + 12.0 * std::log1p(flow.until)); }
 
-constexpr double stages = 13;    ///< field evaluations of a Runge-Kutta-Fehlberg 7(8) step
-constexpr double copies = 18;    ///< of the state: stages, old and new state, error, gradient, velocity
-constexpr double chunks = 16;    ///< gradient tables that threads fill
+constexpr double stages = 13;  ///< field evaluations of a Runge-Kutta-Fehlberg 7(8) step
+constexpr double copies = 18;  ///< of the state: stages, old and new state, error, gradient, velocity
+constexpr double chunks = 16;  ///< gradient tables that threads fill
 
 Cost flow_cost(const Scenario& scenario, const Sizes& n, bool tables) {
   const bool fixed = scenario.gates.gates == GateWord::fixed;
@@ -56,10 +62,11 @@ Cost flow_cost(const Scenario& scenario, const Sizes& n, bool tables) {
 }
 
 Cost search_cost(const Scenario& scenario, const Sizes& n) {
-  constexpr double vectors = 60;            // of a quasi-Newton search: 20 pairs and working space
+  constexpr double vectors = 60;                  // of a quasi-Newton search: 20 pairs and working space
   constexpr double steps = 300, patterns = 2000;  // evaluations of one start, and of the patterns of one context
   const double contexts = context_count(scenario);
-  return {contexts * (n.slots * sizeof(Token) + 3 * n.gates * number) + threads() * (vectors * n.gates * number + context_bytes(scenario, n)) +
+  return {contexts * (n.slots * sizeof(Token) + 3 * n.gates * number) +
+              threads() * (vectors * n.gates * number + context_bytes(scenario, n)) +
               scenario.search.starts * 2 * n.gates * number + geometry_bytes(scenario, n),
           contexts * (steps * scenario.search.starts + patterns)};
 }
@@ -74,10 +81,14 @@ Cost coverage_cost(const Scenario& scenario, const Sizes& n) {
 Cost estimate(const Scenario& scenario, bool tables) {
   const Sizes n(scenario.model);
   switch (scenario.kind) {
-    case Kind::flow: return flow_cost(scenario, n, tables);
-    case Kind::search: return search_cost(scenario, n);
-    case Kind::coverage: return coverage_cost(scenario, n);
-    case Kind::toy: return {double(tables ? scenario.flow.max_steps : 0) * 4 * 3 * number, stages * flow_steps(scenario.flow)};
+    case Kind::flow:
+      return flow_cost(scenario, n, tables);
+    case Kind::search:
+      return search_cost(scenario, n);
+    case Kind::coverage:
+      return coverage_cost(scenario, n);
+    case Kind::toy:
+      return {double(tables ? scenario.flow.max_steps : 0) * 4 * 3 * number, stages * flow_steps(scenario.flow)};
   }
   return {};
 }

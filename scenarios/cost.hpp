@@ -9,8 +9,8 @@ namespace phaselock {
 
 /// Upper estimates; doubles, so that no product of sizes overflows.
 struct Cost {
-  double bytes;              ///< memory
-  double evaluations;        ///< losses with gradient of one context (static flows: of one model), a rough number
+  double bytes;        ///< memory
+  double evaluations;  ///< losses with gradient of one context (static flows: of one model), a rough number
 };
 
 /// `tables`: whether every step is kept, for the tables of a run folder. Reads the header of geometry.file.

@@ -8,7 +8,7 @@ namespace phaselock {
 
 /// Exit codes of the program.
 enum class Exit : int {
-  done = 0,           ///< done, or PROVED / SUPPORTED
+  done = 0,  ///< done, or PROVED / SUPPORTED
   refuted = 1,
   undecided = 2,      ///< or assumptions not met
   bad_scenario = 64,  ///< scenario or arguments

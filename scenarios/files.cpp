@@ -16,7 +16,9 @@ namespace phaselock {
 namespace fs = std::filesystem;
 
 std::string read_text(const fs::path& file, std::size_t most) {
-  const auto cannot = [&](int error) { return Failure(Exit::cannot_read, fmt::format("{}: {}", file.string(), std::strerror(error))); };
+  const auto cannot = [&](int error) {
+    return Failure(Exit::cannot_read, fmt::format("{}: {}", file.string(), std::strerror(error)));
+  };
   std::error_code ignored;
   if (fs::is_directory(file, ignored)) throw cannot(EISDIR);
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file.c_str(), "rb"), std::fclose);
@@ -57,7 +59,8 @@ fs::path find_scenario(const std::string& name) {
   for (const fs::path& file : shipped_scenarios()) {
     const std::string stem = file.stem().string();
     const std::size_t after = stem.find_first_not_of("0123456789");
-    if (stem == name || (after != std::string::npos && after > 0 && stem[after] == '-' && stem.substr(after + 1) == name)) return file;
+    if (stem == name || (after != std::string::npos && after > 0 && stem[after] == '-' && stem.substr(after + 1) == name))
+      return file;
   }
   throw Failure(Exit::cannot_read,
                 fmt::format("{}: no such file, nor a shipped scenario of that name (phaselock list names them)", name));

@@ -20,7 +20,8 @@ Start read_start(const Scenario& scenario) {
   const Model& model = scenario.model;
   const std::string& file = scenario.initial.file;
   const Json start = read_json(file);
-  const std::array<std::size_t, 4> shape = {2, std::size_t(model.heads), std::size_t(model.positions), std::size_t(model.vocabulary)};
+  const std::array<std::size_t, 4> shape = {2, std::size_t(model.heads), std::size_t(model.positions),
+                                            std::size_t(model.vocabulary)};
   const bool bias = start.is_object() && start.contains("bias"), tables = start.is_object() && start.contains("tables");
   if (bias == tables)
     throw Failure(Exit::bad_data, file + ": must hold one of {\"bias\": [2][H][S]} and {\"tables\": [2][H][S][N]}");
@@ -60,7 +61,8 @@ Geometry make_geometry(const Scenario& scenario) {
     }
   }
   try {
-    return keys.kind == GeometryKind::exact ? Geometry::exact(keys.kappa, N) : Geometry::perturbed(keys.kappa, keys.epsilon, keys.seed, N);
+    return keys.kind == GeometryKind::exact ? Geometry::exact(keys.kappa, N)
+                                            : Geometry::perturbed(keys.kappa, keys.epsilon, keys.seed, N);
   } catch (const DomainError& error) {
     throw scenario.failure(error);
   }

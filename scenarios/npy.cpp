@@ -98,7 +98,8 @@ Eigen::MatrixXd read_numbers(std::ifstream& stream, const NpyHeader& header, con
 NpyHeader read_npy_header(const std::filesystem::path& file) {
   std::ifstream stream = open(file);
   const auto [dictionary, data_at] = read_dictionary(stream, file);
-  const auto type = value_of(dictionary, "descr"), order = value_of(dictionary, "fortran_order"), shape = value_of(dictionary, "shape");
+  const auto type = value_of(dictionary, "descr"), order = value_of(dictionary, "fortran_order"),
+             shape = value_of(dictionary, "shape");
   if (!type || !order || !shape) throw bad(file, "header without descr, fortran_order and shape");
   const bool single = type->rfind("'<f4'", 0) == 0;
   if (!single && type->rfind("'<f8'", 0) != 0)
@@ -117,15 +118,16 @@ NpyHeader read_npy_header(const std::filesystem::path& file) {
   if (header.rows < 1 || header.columns < 1)
     throw bad(file, fmt::format("shape ({}, {}); both must be at least 1", header.rows, header.columns));
   if (held != bytes)
-    throw bad(file, fmt::format("{} data: shape ({}, {}) takes {:.0f} bytes, the file holds {:.0f}", held < bytes ? "truncated" : "surplus",
-                                header.rows, header.columns, bytes, held));
+    throw bad(file, fmt::format("{} data: shape ({}, {}) takes {:.0f} bytes, the file holds {:.0f}",
+                                held < bytes ? "truncated" : "surplus", header.rows, header.columns, bytes, held));
   return header;
 }
 
 Eigen::MatrixXd read_npy(const std::filesystem::path& file) {
   const NpyHeader header = read_npy_header(file);
   std::ifstream stream = open(file);
-  Eigen::MatrixXd matrix = header.item_size == 4 ? read_numbers<float>(stream, header, file) : read_numbers<double>(stream, header, file);
+  Eigen::MatrixXd matrix =
+      header.item_size == 4 ? read_numbers<float>(stream, header, file) : read_numbers<double>(stream, header, file);
   for (Eigen::Index i = 0; i < matrix.rows(); ++i)
     for (Eigen::Index j = 0; j < matrix.cols(); ++j)
       if (!std::isfinite(matrix(i, j)))

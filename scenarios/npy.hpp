@@ -12,7 +12,7 @@ namespace phaselock {
 /// What the header of a .npy file promises.
 struct NpyHeader {
   std::int64_t rows, columns;
-  int item_size;         ///< 4 or 8 bytes
+  int item_size;  ///< 4 or 8 bytes
   bool fortran_order;
   std::int64_t data_at;  ///< offset of the first number in the file
 };

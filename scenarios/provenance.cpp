@@ -1,11 +1,11 @@
 #include "provenance.hpp"
 
-#include <CLI/Version.hpp>
-#include <Eigen/Core>
-#include <boost/version.hpp>
 #include <fmt/format.h>
 #include <tbb/global_control.h>
 #include <tbb/version.h>
+#include <CLI/Version.hpp>
+#include <Eigen/Core>
+#include <boost/version.hpp>
 
 #include <charconv>
 

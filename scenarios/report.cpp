@@ -7,10 +7,14 @@ namespace phaselock {
 Report run_scenario(const Scenario& scenario, RunContext& context) {
   refuse_if_too_large(scenario, estimate(scenario, context.tables));
   switch (scenario.kind) {
-    case Kind::flow: return run_flow(scenario, context);
-    case Kind::search: return run_search(scenario, context);
-    case Kind::coverage: return run_coverage(scenario, context);
-    case Kind::toy: return run_toy(scenario, context);
+    case Kind::flow:
+      return run_flow(scenario, context);
+    case Kind::search:
+      return run_search(scenario, context);
+    case Kind::coverage:
+      return run_coverage(scenario, context);
+    case Kind::toy:
+      return run_toy(scenario, context);
   }
   return {};
 }

@@ -49,7 +49,7 @@ struct Report {
 /// What a runner is given beside its scenario, and where it leaves what is worth keeping if it is interrupted.
 struct RunContext {
   ProgressBar& progress;
-  bool tables;              ///< whether tables are wanted
+  bool tables;                  ///< whether tables are wanted
   Json state = Json::object();  ///< becomes state.json on interruption
 };
 

@@ -55,18 +55,21 @@ std::vector<CsvTable> coverage_tables(const Scenario& scenario, const CoverageRe
     const Counted counted(found.distinct[k], found.selected);
     distinct.row(k + 1, found.distinct[k], counted.share, counted.interval.low, counted.interval.high, found.occupancy[k]);
   }
-  CsvTable positions("positions.csv",
-                     "position: key offset, from 0; count: heads there; share, low, high: of all heads, with the 95% Clopper-Pearson "
-                     "interval as if heads were independent; uniform: 1 / (S - 1)",
-                     "position,count,share,low,high,uniform");
+  CsvTable positions(
+      "positions.csv",
+      "position: key offset, from 0; count: heads there; share, low, high: of all heads, with the 95% Clopper-Pearson "
+      "interval as if heads were independent; uniform: 1 / (S - 1)",
+      "position,count,share,low,high,uniform");
   const std::int64_t heads = found.selected * scenario.model.heads;
   for (std::size_t r = 0; r < found.positions.size(); ++r) {
     const Counted counted(found.positions[r], heads);
-    positions.row(r, found.positions[r], counted.share, counted.interval.low, counted.interval.high, 1.0 / double(found.positions.size()));
+    positions.row(r, found.positions[r], counted.share, counted.interval.low, counted.interval.high,
+                  1.0 / double(found.positions.size()));
   }
   std::string header = "seed,outcome";
   for (int h = 0; h < scenario.model.heads; ++h) header += fmt::format(",head{}", h);
-  CsvTable seeds("seeds.csv", "seed: of the start; outcome: of the flow; head0, ...: key offset of each head, -1 where none", header);
+  CsvTable seeds("seeds.csv", "seed: of the start; outcome: of the flow; head0, ...: key offset of each head, -1 where none",
+                 header);
   for (std::size_t k = 0; k < found.selections.size(); ++k)
     seeds.row(scenario.sweep.first_seed + k, name(found.seed_outcomes[k]), fmt::to_string(fmt::join(found.selections[k], ",")));
   return {std::move(distinct), std::move(positions), std::move(seeds)};
@@ -79,14 +82,15 @@ std::vector<std::string> coverage_summary(const Scenario& scenario, const Covera
       fmt::format("model: {}; kappa = {:.6g}, epsilon = 0", model_text(scenario.model), scenario.geometry.kappa)};
   for (std::size_t k = 0; k < found.distinct.size() && k < 8; ++k) {
     const Counted counted(found.distinct[k], found.selected);
-    lines.push_back(fmt::format("{} distinct: {:>8}  {:.4f} [{:.4f}, {:.4f}]  independent choices: {:.4f}", k + 1, found.distinct[k],
-                                counted.share, counted.interval.low, counted.interval.high, found.occupancy[k]));
+    lines.push_back(fmt::format("{} distinct: {:>8}  {:.4f} [{:.4f}, {:.4f}]  independent choices: {:.4f}", k + 1,
+                                found.distinct[k], counted.share, counted.interval.low, counted.interval.high, found.occupancy[k]));
   }
   lines.push_back(fmt::format("some heads collide: {:.4f} [{:.4f}, {:.4f}] (95% interval)", collided.share, collided.interval.low,
                               collided.interval.high));
   lines.push_back(fmt::format("occupancy law of independent choices: chi-square {:.4g}, p = {:.3g}", found.occupancy_fit.statistic,
                               found.occupancy_fit.p_value));
-  lines.push_back(fmt::format("uniform positions: chi-square {:.4g}, p = {:.3g}", found.position_fit.statistic, found.position_fit.p_value));
+  lines.push_back(
+      fmt::format("uniform positions: chi-square {:.4g}, p = {:.3g}", found.position_fit.statistic, found.position_fit.p_value));
   return lines;
 }
 

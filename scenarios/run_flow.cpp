@@ -35,8 +35,9 @@ FlowOptions flow_options(const Scenario& scenario, RunContext& context) {
 }
 
 Json phases_json(const PhaseCurve& phases) {
-  return {{"loss", phases.loss}, {"probability", phases.probability}, {"accuracy", phases.accuracy},
-          {"mean", phases.mean}, {"worst", phases.worst},             {"gap", phases.gap}};
+  return {{"loss", phases.loss},         {"probability", phases.probability},
+          {"accuracy", phases.accuracy}, {"mean", phases.mean},
+          {"worst", phases.worst},       {"gap", phases.gap}};
 }
 
 Json equilibrium_json(const Model& model, const std::optional<Equilibrium>& equilibrium) {
@@ -57,11 +58,13 @@ double law_constant(const Scenario& scenario, const FlowResult& flow) {
 
 std::vector<CsvTable> flow_tables(const Scenario& scenario, const FlowResult& flow) {
   const Model& model = scenario.model;
-  CsvTable trajectory("trajectory.csv",
-                      "t: time; loss: nats; residual: largest 1 - p of any gate of the sampled contexts; residual_law: its late-time "
-                      "law C / t",
-                      "t,loss,residual,residual_law");
-  CsvTable gates("gates.csv", "t: time; branch: K or V; head, offset: from 0; weight: gate average E[p]", "t,branch,head,offset,weight");
+  CsvTable trajectory(
+      "trajectory.csv",
+      "t: time; loss: nats; residual: largest 1 - p of any gate of the sampled contexts; residual_law: its late-time "
+      "law C / t",
+      "t,loss,residual,residual_law");
+  CsvTable gates("gates.csv", "t: time; branch: K or V; head, offset: from 0; weight: gate average E[p]",
+                 "t,branch,head,offset,weight");
   CsvTable offsets("offsets.csv", "t: time; static_offsets: exp Ent(E[p]); avg_offsets: E[exp Ent(p)]; both from 1 to S",
                    "t,branch,head,static_offsets,avg_offsets");
   CsvTable phases("phases.csv", "t: time; phase: position of the query, from 0; loss: nats; probability, accuracy: of the answer",
@@ -128,7 +131,8 @@ std::vector<std::string> flow_summary(const Scenario& scenario, const FlowResult
       fmt::format("model: {}; kappa = {:.6g}, epsilon = {:.4g}", model_text(scenario.model), kappa, epsilon),
       fmt::format("selected key offset by head:{}", selection),
       fmt::format("distinct positions: {} of {} heads", coverage(flow.gates.selection), scenario.model.heads),
-      fmt::format("residual: {:.4g} on the contexts used, at most {:.4g} on any of the vocabulary", flow.gates.residual, flow.residual_all),
+      fmt::format("residual: {:.4g} on the contexts used, at most {:.4g} on any of the vocabulary", flow.gates.residual,
+                  flow.residual_all),
       fmt::format("loss: {:.10g} nats", flow.loss),
       fmt::format("accuracy by phase: {}", list_text(flow.phases.accuracy)),
       fmt::format("answer probability by phase: {}", list_text(flow.phases.probability)),
@@ -171,8 +175,8 @@ Report run_flow(const Scenario& scenario, RunContext& context) {
   }
   const Geometry geometry = make_geometry(scenario);
   const Contexts contexts = make_contexts(scenario);
-  const FlowResult flow = table_flow(model, geometry, contexts, GateClass(int(scenario.gates.gates)),
-                                     initial_tables(scenario, geometry), options);
+  const FlowResult flow =
+      table_flow(model, geometry, contexts, GateClass(int(scenario.gates.gates)), initial_tables(scenario, geometry), options);
   const Json sample = {{"count", contexts.size()}};
   const Json facts = {{"kappa", geometry.kappa()}, {"epsilon", geometry.epsilon()}};
   return {flow_json(scenario, flow, sample, facts), flow_tables(scenario, flow),

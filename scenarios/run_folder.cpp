@@ -40,7 +40,8 @@ RunFolder::RunFolder(const fs::path& target) {
     if (error) throw cannot_write(target_, error.message());
     if (!empty) throw cannot_write(target_, "is not empty; it must be new or empty");
   }
-  for (fs::path parent = target_.parent_path(); !fs::exists(parent, error) && parent != parent.parent_path(); parent = parent.parent_path())
+  for (fs::path parent = target_.parent_path(); !fs::exists(parent, error) && parent != parent.parent_path();
+       parent = parent.parent_path())
     created_.insert(created_.begin(), parent);
   work_ = target_.parent_path() / fmt::format(".{}.partial-{}", target_.filename().string(), getpid());
   fs::create_directories(work_, error);

@@ -27,11 +27,13 @@ Json search_json(const Model& model, const SearchResult& found) {
           {"kkt_residual", found.kkt_residual},
           {"starts", found.starts},
           {"starts_at_best", found.starts_at_best},
-          {"best_pattern", nested(std::vector<double>(found.best_pattern.begin(), found.best_pattern.end()), {model.heads, model.blocks})}};
+          {"best_pattern",
+           nested(std::vector<double>(found.best_pattern.begin(), found.best_pattern.end()), {model.heads, model.blocks})}};
 }
 
 std::vector<CsvTable> search_tables(const Model& model, const SearchResult& found) {
-  CsvTable weights("oracle_weights.csv", "head, block, offset: from 0; key, value: gate weights of the better optimum of the first context",
+  CsvTable weights("oracle_weights.csv",
+                   "head, block, offset: from 0; key, value: gate weights of the better optimum of the first context",
                    "head,block,offset,key,value");
   const ContextGates best = better_weights(model, found);
   for (int h = 0; h < model.heads; ++h)
@@ -74,13 +76,16 @@ Report run_search(const Scenario& scenario, RunContext& context) {
   const Json& first = report.results;
   report.summary = {
       fmt::format("search: the best weights of {} are {}", contexts.size() == 1 ? "the context" : "the first context",
-                  !first["is_selection"] ? "no selection" : first["distinct"] ? "a selection of distinct positions" : "a selection with collisions"),
+                  !first["is_selection"] ? "no selection"
+                  : first["distinct"]    ? "a selection of distinct positions"
+                                         : "a selection with collisions"),
       fmt::format("model: {}; kappa = {:.6g}, epsilon = {:.4g}", model_text(model), geometry.kappa(), geometry.epsilon()),
       fmt::format("best loss of the continuous search: {:.12g} nats, reached by {} of {} starts", first["best_loss"].get<double>(),
                   first["starts_at_best"].get<int>(), first["starts"].get<int>()),
       fmt::format("best selection pattern: {:.12g} nats", first["best_selection_loss"].get<double>()),
       fmt::format("KKT residual of the better one: {:.3g}", first["kkt_residual"].get<double>()),
-      fmt::format("contexts whose optimum is a selection: {} of {}; of distinct positions: {}", selections, contexts.size(), distinct)};
+      fmt::format("contexts whose optimum is a selection: {} of {}; of distinct positions: {}", selections, contexts.size(),
+                  distinct)};
   report.results["contexts_searched"] = contexts.size();
   report.results["selections"] = selections;
   report.results["distinct_selections"] = distinct;

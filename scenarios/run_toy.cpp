@@ -41,10 +41,11 @@ ToyRun integrate_toy(const Toy& toy, const Scenario& scenario, ToyPoint start, R
 
 /// Rows of every run, and of the field dp/dt = p (1 - p) dtheta/dt on a grid.
 std::vector<CsvTable> toy_tables(const Toy& toy, const std::vector<ToyRun>& runs) {
-  CsvTable paths("toy.csv",
-                 "run: 0 from the scenario's start, the others from its images under exchange of the heads, of the phases and of both; "
-                 "t: time; p1, p2: weight of head 1 and 2 on the first phase",
-                 "run,t,p1,p2");
+  CsvTable paths(
+      "toy.csv",
+      "run: 0 from the scenario's start, the others from its images under exchange of the heads, of the phases and of both; "
+      "t: time; p1, p2: weight of head 1 and 2 on the first phase",
+      "run,t,p1,p2");
   for (std::size_t k = 0; k < runs.size(); ++k)
     for (const auto& [t, p] : runs[k].path) paths.row(k, t, p[0], p[1]);
   CsvTable field("toy_field.csv", "p1, p2: weights; dp1, dp2: their velocity under gradient flow of theta", "p1,p2,dp1,dp2");
@@ -79,18 +80,20 @@ Report run_toy(const Scenario& scenario, RunContext& context) {
   const ToyRates rates = toy_rates(toy);
   const double complementary = toy_loss(toy, {1.0, 0.0}), equal = toy_loss(toy, {1.0, 1.0});
   Report report;
-  report.results = {{"endpoint", endpoint(p)},
-                    {"p", p},
-                    {"loss", toy_loss(toy, p)},
-                    {"start", {{"theta", start}, {"p", p0}, {"loss", toy_loss(toy, p0)}}},
-                    {"endpoint_losses", {{"complementary", complementary}, {"equal", equal}, {"uniform", toy_loss(toy, {0.5, 0.5})}}},
-                    {"growth_rates", {{"difference", rates.difference}, {"sum", rates.sum}}},
-                    {"t", run.end.t},
-                    {"steps", run.end.steps},
-                    {"ending", name(run.end.ending)}};
+  report.results = {
+      {"endpoint", endpoint(p)},
+      {"p", p},
+      {"loss", toy_loss(toy, p)},
+      {"start", {{"theta", start}, {"p", p0}, {"loss", toy_loss(toy, p0)}}},
+      {"endpoint_losses", {{"complementary", complementary}, {"equal", equal}, {"uniform", toy_loss(toy, {0.5, 0.5})}}},
+      {"growth_rates", {{"difference", rates.difference}, {"sum", rates.sum}}},
+      {"t", run.end.t},
+      {"steps", run.end.steps},
+      {"ending", name(run.end.ending)}};
   if (context.tables) report.tables = toy_tables(toy, runs);
   report.summary = {
-      fmt::format("toy: {} endpoint at t = {:.6g} after {} steps ({})", endpoint(p), run.end.t, run.end.steps, name(run.end.ending)),
+      fmt::format("toy: {} endpoint at t = {:.6g} after {} steps ({})", endpoint(p), run.end.t, run.end.steps,
+                  name(run.end.ending)),
       fmt::format("model: L = {}, gamma = {}, beta = {}, A = {}", toy.model.blocks, toy.model.gamma, toy.model.beta, toy.A),
       fmt::format("weights on the first phase: {:.6f}  {:.6f}, from {:.6f}  {:.6f}", p[0], p[1], p0[0], p0[1]),
       fmt::format("loss: {:.10g}; complementary endpoint {:.10g}, equal endpoint {:.10g}", toy_loss(toy, p), complementary, equal),

@@ -64,7 +64,6 @@ void replace_earlier(std::vector<Setting>& settings, std::vector<Setting> later)
   }
 }
 
-
 std::string kinds_text(const Key& key) {
   std::vector<std::string> names;
   for (const Kind kind : {Kind::flow, Kind::search, Kind::coverage, Kind::toy})
@@ -121,10 +120,11 @@ void check_keys(const Scenario& scenario) {
 void check_gates(const Scenario& s) {
   const GateWord gates = s.gates.gates;
   if ((gates == GateWord::oracle) != (s.kind == Kind::search) && s.kind != Kind::toy)
-    throw s.failure("gates.class", s.kind == Kind::search
-                                       ? "gates.class must be \"oracle\" for kind = \"search\": gates are trained by kind = \"flow\""
-                                       : "gates.class = \"oracle\" belongs to kind = \"search\"; here it must be one of linear, "
-                                         "static, tied, uniform");
+    throw s.failure("gates.class",
+                    s.kind == Kind::search
+                        ? "gates.class must be \"oracle\" for kind = \"search\": gates are trained by kind = \"flow\""
+                        : "gates.class = \"oracle\" belongs to kind = \"search\"; here it must be one of linear, "
+                          "static, tied, uniform");
   if (s.kind == Kind::coverage && gates != GateWord::fixed)
     throw s.failure("gates.class", "gates.class must be \"static\" for kind = \"coverage\"");
   if (gates == GateWord::fixed && !s.is_exact())
@@ -225,9 +225,10 @@ Scenario parse_model_override(std::span<const std::string> overrides) {
   for (const Setting& setting : parse_overrides(overrides)) {
     const Key* key = find_key(setting.path);
     if (!key || !(key->section() == "model" || key->path == "geometry.kappa"))
-      throw Failure(Exit::bad_scenario, fmt::format("{}: verify takes model.blocks, model.positions, model.heads, model.vocabulary, "
-                                                    "model.gamma, model.beta and geometry.kappa",
-                                                    setting.place));
+      throw Failure(Exit::bad_scenario,
+                    fmt::format("{}: verify takes model.blocks, model.positions, model.heads, model.vocabulary, "
+                                "model.gamma, model.beta and geometry.kappa",
+                                setting.place));
     apply(setting, scenario);
   }
   try {

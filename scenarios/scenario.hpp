@@ -84,7 +84,7 @@ struct Scenario {
   SweepKeys sweep;
   ToyKeys toy;
 
-  std::string source;                                    ///< the file's name as the user gave it
+  std::string source;                                      ///< the file's name as the user gave it
   std::map<std::string, std::string, std::less<>> places;  ///< of each key that was given: `file:line:column` or `--set K=V`
 
   /// A Failure (bad_scenario) at the place of a key if it was given, else at the file: `place: message`.
@@ -100,7 +100,8 @@ struct Scenario {
 std::string_view name(Kind kind);
 
 /// Reads a scenario file and applies overrides `KEY=VALUE`; relative paths in it are relative to its folder, those of
-/// overrides to the current one. Throws Failure: cannot_read if the file cannot be read, bad_scenario for what does not fit the table of keys or the checks between keys.
+/// overrides to the current one. Throws Failure: cannot_read if the file cannot be read, bad_scenario for what does not fit the
+/// table of keys or the checks between keys.
 Scenario load_scenario(const std::filesystem::path& file, std::span<const std::string> overrides);
 
 /// The same from text; `folder` is what relative paths in it are relative to.
@@ -110,7 +111,8 @@ Scenario parse_scenario(std::string_view text, const std::string& source, const 
 /// The effective scenario: every key that has an effect, with its help as comment. Parses back to the same scenario.
 std::string write_scenario(const Scenario& scenario);
 
-/// A flow of the default model, changed by overrides `model.* = V` and `geometry.kappa = V`, as `verify` takes them; others are errors.
+/// A flow of the default model, changed by overrides `model.* = V` and `geometry.kappa = V`, as `verify` takes them; others are
+/// errors.
 Scenario parse_model_override(std::span<const std::string> overrides);
 
 }  // namespace phaselock

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <cstdlib>
 #include <type_traits>
 
 namespace phaselock {
@@ -47,47 +47,161 @@ constexpr Key keys[] = {
     {"model.positions", at<&Scenario::model, &Model::positions>, all, "S, tokens of a block", sizes(2), {}, 0, true, not_toy},
     {"model.heads", at<&Scenario::model, &Model::heads>, all, "H", sizes(1), {}, 0, true, not_toy},
     {"model.vocabulary", at<&Scenario::model, &Model::vocabulary>, all, "N >= L S", sizes(4), {}, 0, true, not_toy},
-    {"model.gamma", at<&Scenario::model, &Model::gamma>, all, "scale of the attention scores",
-     {.low = 0, .high = 1, .open_low = true}, {}, 0, true},
+    {"model.gamma",
+     at<&Scenario::model, &Model::gamma>,
+     all,
+     "scale of the attention scores",
+     {.low = 0, .high = 1, .open_low = true},
+     {},
+     0,
+     true},
     {"model.beta", at<&Scenario::model, &Model::beta>, all, "scale of the logits", positive, {}, 0, true},
 
-    {"geometry.kind", at<&Scenario::geometry, &GeometryKeys::kind>, flow | search | coverage, "Gram matrix of the token embeddings",
-     {}, "exact|perturbed|embeddings"},
-    {"geometry.kappa", at<&Scenario::geometry, &GeometryKeys::kappa>, flow | search | coverage, "K = kappa 11^T + I",
-     {.low = 0, .high = 1e6}, {}, 0, false, not_embeddings, "geometry.kind = \"exact\" or \"perturbed\": it is fitted for embeddings"},
-    {"geometry.epsilon", at<&Scenario::geometry, &GeometryKeys::epsilon>, flow | search, "largest change of an entry of K",
-     {.low = 0, .high = 1e6}, {}, 0, false, is_perturbed, "geometry.kind = \"perturbed\""},
-    {"geometry.seed", at<&Scenario::geometry, &GeometryKeys::seed>, flow | search, "of the change", seeds, {}, 0, false, is_perturbed,
+    {"geometry.kind",
+     at<&Scenario::geometry, &GeometryKeys::kind>,
+     flow | search | coverage,
+     "Gram matrix of the token embeddings",
+     {},
+     "exact|perturbed|embeddings"},
+    {"geometry.kappa",
+     at<&Scenario::geometry, &GeometryKeys::kappa>,
+     flow | search | coverage,
+     "K = kappa 11^T + I",
+     {.low = 0, .high = 1e6},
+     {},
+     0,
+     false,
+     not_embeddings,
+     "geometry.kind = \"exact\" or \"perturbed\": it is fitted for embeddings"},
+    {"geometry.epsilon",
+     at<&Scenario::geometry, &GeometryKeys::epsilon>,
+     flow | search,
+     "largest change of an entry of K",
+     {.low = 0, .high = 1e6},
+     {},
+     0,
+     false,
+     is_perturbed,
      "geometry.kind = \"perturbed\""},
-    {"geometry.file", at<&Scenario::geometry, &GeometryKeys::file>, flow | search, ".npy, rows = tokens", {}, {}, 0, true,
-     is_embeddings, "geometry.kind = \"embeddings\""},
-    {"geometry.normalize", at<&Scenario::geometry, &GeometryKeys::normalize>, flow | search, "rows to unit length first", {}, {}, 0,
-     false, is_embeddings, "geometry.kind = \"embeddings\""},
+    {"geometry.seed",
+     at<&Scenario::geometry, &GeometryKeys::seed>,
+     flow | search,
+     "of the change",
+     seeds,
+     {},
+     0,
+     false,
+     is_perturbed,
+     "geometry.kind = \"perturbed\""},
+    {"geometry.file",
+     at<&Scenario::geometry, &GeometryKeys::file>,
+     flow | search,
+     ".npy, rows = tokens",
+     {},
+     {},
+     0,
+     true,
+     is_embeddings,
+     "geometry.kind = \"embeddings\""},
+    {"geometry.normalize",
+     at<&Scenario::geometry, &GeometryKeys::normalize>,
+     flow | search,
+     "rows to unit length first",
+     {},
+     {},
+     0,
+     false,
+     is_embeddings,
+     "geometry.kind = \"embeddings\""},
 
-    {"gates.class", at<&Scenario::gates, &GateKeys::gates>, flow | search | coverage, "of compression", {},
+    {"gates.class",
+     at<&Scenario::gates, &GateKeys::gates>,
+     flow | search | coverage,
+     "of compression",
+     {},
      "linear|static|tied|uniform|oracle"},
 
-    {"initial.radius", at<&Scenario::initial, &InitialKeys::radius>, flow | coverage, "rho, of the ball of initial parameters",
-     {.low = 0, .high = 1e6, .open_low = true}, {}, 0, false, draws_start, "a flow without initial.file"},
-    {"initial.seed", at<&Scenario::initial, &InitialKeys::seed>, flow, "of the initial parameters", seeds, {}, 0, false, draws_start,
+    {"initial.radius",
+     at<&Scenario::initial, &InitialKeys::radius>,
+     flow | coverage,
+     "rho, of the ball of initial parameters",
+     {.low = 0, .high = 1e6, .open_low = true},
+     {},
+     0,
+     false,
+     draws_start,
      "a flow without initial.file"},
-    {"initial.file", at<&Scenario::initial, &InitialKeys::file>, flow, ".json, {\"bias\": [2][H][S]} or {\"tables\": [2][H][S][N]}"},
+    {"initial.seed",
+     at<&Scenario::initial, &InitialKeys::seed>,
+     flow,
+     "of the initial parameters",
+     seeds,
+     {},
+     0,
+     false,
+     draws_start,
+     "a flow without initial.file"},
+    {"initial.file", at<&Scenario::initial, &InitialKeys::file>, flow,
+     ".json, {\"bias\": [2][H][S]} or {\"tables\": [2][H][S][N]}"},
 
-    {"contexts.sampling", at<&Scenario::contexts, &ContextKeys::sampling>, flow | search, "of the contexts", {},
-     "balanced|independent", 0, false, has_contexts},
-    {"contexts.count", at<&Scenario::contexts, &ContextKeys::count>, flow | search, "number of contexts", sizes(1), {}, 0, false,
+    {"contexts.sampling",
+     at<&Scenario::contexts, &ContextKeys::sampling>,
+     flow | search,
+     "of the contexts",
+     {},
+     "balanced|independent",
+     0,
+     false,
      has_contexts},
-    {"contexts.seed", at<&Scenario::contexts, &ContextKeys::seed>, flow | search, "of the contexts", seeds, {}, 0, false, has_contexts},
+    {"contexts.count",
+     at<&Scenario::contexts, &ContextKeys::count>,
+     flow | search,
+     "number of contexts",
+     sizes(1),
+     {},
+     0,
+     false,
+     has_contexts},
+    {"contexts.seed",
+     at<&Scenario::contexts, &ContextKeys::seed>,
+     flow | search,
+     "of the contexts",
+     seeds,
+     {},
+     0,
+     false,
+     has_contexts},
 
-    {"flow.until", at<&Scenario::flow, &FlowKeys::until>, flow | coverage | toy, "end time",
+    {"flow.until",
+     at<&Scenario::flow, &FlowKeys::until>,
+     flow | coverage | toy,
+     "end time",
      {.low = 0, .high = 1e15, .open_low = true}},
-    {"flow.stop", at<&Scenario::flow, &FlowKeys::stop>, flow | coverage, "at the end time, or as soon as selected", {}, "time|residual"},
-    {"flow.residual", at<&Scenario::flow, &FlowKeys::residual>, flow | coverage, "largest 1 - p of a selection",
+    {"flow.stop",
+     at<&Scenario::flow, &FlowKeys::stop>,
+     flow | coverage,
+     "at the end time, or as soon as selected",
+     {},
+     "time|residual"},
+    {"flow.residual",
+     at<&Scenario::flow, &FlowKeys::residual>,
+     flow | coverage,
+     "largest 1 - p of a selection",
      {.low = 0, .high = 0.5, .open_low = true}},
-    {"flow.save_at", at<&Scenario::flow, &FlowKeys::save_at>, flow, "times whose states are kept",
+    {"flow.save_at",
+     at<&Scenario::flow, &FlowKeys::save_at>,
+     flow,
+     "times whose states are kept",
      {.low = 0, .high = 1e15, .open_low = true}},
-    {"flow.rtol", at<&Scenario::flow, &FlowKeys::rtol>, flow | coverage | toy, "relative error of a step", {.low = 1e-14, .high = 0.1}},
-    {"flow.atol", at<&Scenario::flow, &FlowKeys::atol>, flow | coverage | toy, "absolute error of a step",
+    {"flow.rtol",
+     at<&Scenario::flow, &FlowKeys::rtol>,
+     flow | coverage | toy,
+     "relative error of a step",
+     {.low = 1e-14, .high = 0.1}},
+    {"flow.atol",
+     at<&Scenario::flow, &FlowKeys::atol>,
+     flow | coverage | toy,
+     "absolute error of a step",
      {.low = 0, .high = 0.1, .open_low = true}},
     {"flow.max_steps", at<&Scenario::flow, &FlowKeys::max_steps>, flow | coverage | toy, "attempted steps of a flow", sizes(1)},
 
@@ -95,7 +209,10 @@ constexpr Key keys[] = {
     {"search.seed", at<&Scenario::search, &SearchKeys::seed>, search, "of the starts", seeds},
 
     {"sweep.seeds", at<&Scenario::sweep, &SweepKeys::seeds>, coverage, "number of flows", sizes(1)},
-    {"sweep.first_seed", at<&Scenario::sweep, &SweepKeys::first_seed>, coverage, "seeds are first_seed, first_seed + 1, ...",
+    {"sweep.first_seed",
+     at<&Scenario::sweep, &SweepKeys::first_seed>,
+     coverage,
+     "seeds are first_seed, first_seed + 1, ...",
      {0, last_seed - most}},
 
     {"toy.A", at<&Scenario::toy, &ToyKeys::A>, toy, "weight of the wrong answers", {.low = 0, .high = 1e12, .open_low = true}},
@@ -116,7 +233,8 @@ std::vector<std::string_view> split(std::string_view words) {
 std::string range_text(const Range& range, bool whole) {
   const bool low = std::isfinite(range.low), high = std::isfinite(range.high);
   if (whole) return fmt::format("from {:.0f} to {:.0f}", range.low, range.high);
-  if (low && high) return fmt::format("in {}{:g}, {:g}{}", range.open_low ? '(' : '[', range.low, range.high, range.open_high ? ')' : ']');
+  if (low && high)
+    return fmt::format("in {}{:g}, {:g}{}", range.open_low ? '(' : '[', range.low, range.high, range.open_high ? ')' : ']');
   if (low) return fmt::format("{} {:g}", range.open_low ? ">" : ">=", range.low);
   return "finite";
 }
@@ -181,12 +299,29 @@ struct Storer {
   }
 };
 
+/// The shortest text that reads back as x: 0.5, 64, 1e+15.
+std::string shortest(double x) {
+  std::string text = fmt::to_string(x);
+  for (int digits = 0; digits < 5; ++digits) {
+    const std::string power = fmt::format("{:.{}e}", x, digits);
+    if (power.size() < text.size() && std::strtod(power.c_str(), nullptr) == x) return power;
+  }
+  return text;
+}
+
 struct ValueWriter {
   const Key& key;
+  std::string operator()(double* x) const { return shortest(*x); }
   template <class Number>
-  std::string operator()(Number* x) const { return fmt::to_string(*x); }
+  std::string operator()(Number* x) const {
+    return fmt::to_string(*x);
+  }
   std::string operator()(std::string* x) const { return x->empty() ? "" : toml_quoted(*x); }
-  std::string operator()(std::vector<double>* x) const { return x->empty() ? "" : fmt::format("[{}]", fmt::join(*x, ", ")); }
+  std::string operator()(std::vector<double>* x) const {
+    std::vector<std::string> items;
+    for (const double item : *x) items.push_back(shortest(item));
+    return items.empty() ? "" : fmt::format("[{}]", fmt::join(items, ", "));
+  }
   std::string operator()(WordPlace x) const { return toml_quoted(split(key.words)[x.get(x.place)]); }
 };
 

@@ -39,8 +39,8 @@ struct Key {
   Kinds kinds;
   std::string_view help;
   Range range{};
-  std::string_view words{};   ///< "exact|perturbed|embeddings"
-  std::size_t length = 0;     ///< of a list; 0: any
+  std::string_view words{};  ///< "exact|perturbed|embeddings"
+  std::size_t length = 0;    ///< of a list; 0: any
   bool required = false;
   bool (*applies)(const Scenario&) = nullptr;  ///< beyond the kind; null: always
   std::string_view condition{};                ///< in words; empty: without effect otherwise, but allowed to stand

@@ -43,9 +43,8 @@ TomlTable convert(const toml::table& table) {
     const auto& place = key.source().begin;
     entries.push_back({std::string(key.str()), int(place.line), int(place.column), convert(node)});
   }
-  std::stable_sort(entries.begin(), entries.end(), [](const TomlEntry& a, const TomlEntry& b) {
-    return std::tie(a.line, a.column) < std::tie(b.line, b.column);
-  });
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const TomlEntry& a, const TomlEntry& b) { return std::tie(a.line, a.column) < std::tie(b.line, b.column); });
   return entries;
 }
 

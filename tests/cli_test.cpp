@@ -22,8 +22,8 @@ json without_provenance(const std::string& text) {
 const std::string quick = small_flow("[contexts]\ncount = 6\n[flow]\nuntil = 10.0\n");
 
 /// A flow that would take hours.
-const std::string endless = small_flow() +
-                            "[contexts]\ncount = 60000\n[flow]\nuntil = 1e15\nstop = \"time\"\nrtol = 1e-14\natol = 1e-300\n";
+const std::string endless =
+    small_flow() + "[contexts]\ncount = 9000\n[flow]\nuntil = 1e15\nstop = \"time\"\nrtol = 1e-14\natol = 1e-300\n";
 
 }  // namespace
 
@@ -49,7 +49,8 @@ TEST_SUITE("fast") {
     CHECK(document.size() == 5);
     CHECK(document["kind"] == "flow");
     CHECK(document["verdict"].is_null());
-    CHECK(document["model"] == json::parse(R"({"blocks": 4, "positions": 3, "heads": 1, "vocabulary": 12, "gamma": 1.0, "beta": 1.0})"));
+    CHECK(document["model"] ==
+          json::parse(R"({"blocks": 4, "positions": 3, "heads": 1, "vocabulary": 12, "gamma": 1.0, "beta": 1.0})"));
     CHECK(document["results"]["contexts"]["count"] == 6);
     const json& provenance = document["provenance"];
     for (const char* key : {"version", "git_commit", "compiler", "flags", "simd_target"}) CHECK(provenance[key].is_string());
@@ -75,8 +76,8 @@ TEST_SUITE("fast") {
     folder.write("x.toml", quick);
     const Outcome outcome = phaselock_program({"run", "x.toml", "--set", "model.beta=2", "--out", "a/b", "--json"}, folder.path());
     REQUIRE(outcome.code == 0);
-    CHECK(folder.listing() == std::set<std::string>{"x.toml", "a", "a/b", "a/b/scenario.toml", "a/b/result.json", "a/b/trajectory.csv",
-                                                    "a/b/gates.csv", "a/b/offsets.csv", "a/b/phases.csv"});
+    CHECK(folder.listing() == std::set<std::string>{"x.toml", "a", "a/b", "a/b/scenario.toml", "a/b/result.json",
+                                                    "a/b/trajectory.csv", "a/b/gates.csv", "a/b/offsets.csv", "a/b/phases.csv"});
     CHECK(slurp(folder / "a/b/result.json") == outcome.out);
     const Outcome again = phaselock_program({"run", "a/b/scenario.toml", "--json"}, folder.path());
     CHECK(without_provenance(again.out) == without_provenance(outcome.out));
@@ -89,13 +90,13 @@ TEST_SUITE("fast") {
     folder.write("x.toml", endless);
     const Outcome outcome = phaselock_program({"run", "x.toml", "--dry-run", "--out", "OUT"}, folder.path());
     CHECK(outcome.code == 0);
-    for (const char* part : {"kind = \"flow\"", "until = 1e+15", "memory: at most about", "MiB", "losses with gradient"})
+    for (const char* part : {"kind = \"flow\"", "until = 1e+15", "memory: at most about", "KiB", "losses with gradient"})
       CHECK(outcome.out.find(part) != std::string::npos);
     CHECK(folder.listing() == std::set<std::string>{"x.toml"});
     const Outcome as_json = phaselock_program({"run", "x.toml", "--dry-run", "--json"}, folder.path());
     const json document = json::parse(as_json.out);
     CHECK(document["dry_run"] == true);
-    CHECK(document["memory_bytes"].get<double>() > 1e6);
+    CHECK(document["memory_bytes"].get<double>() > 1e5);
     CHECK(document["evaluations"].get<double>() > 1e6);
   }
 
@@ -109,7 +110,8 @@ TEST_SUITE("fast") {
     const json state = json::parse(slurp(folder / "OUT/state.json"));
     CHECK(state["t"].is_number());
     CHECK(flatten(state["tables"]).size() == 72);
-    folder.write("again.toml", quick.substr(0, quick.find("[contexts]")) + "[initial]\nfile = \"OUT/state.json\"\n[flow]\nuntil = 1.0\n");
+    folder.write("again.toml",
+                 quick.substr(0, quick.find("[contexts]")) + "[initial]\nfile = \"OUT/state.json\"\n[flow]\nuntil = 1.0\n");
     CHECK(phaselock_program({"run", "again.toml"}, folder.path()).code == 0);
     const Outcome nothing = phaselock_program({"run", "x.toml", "--json"}, folder.path(), 0.5);
     CHECK(nothing.code == 130);
@@ -155,7 +157,8 @@ TEST_SUITE("fast") {
     CHECK(lines(list.out) == shipped);
     const Outcome unknown = phaselock_program({"explain", "?"});
     const std::size_t first = unknown.err.find("one of ") + 7;
-    const Outcome explain = phaselock_program({"explain", unknown.err.substr(first, unknown.err.find_first_of(",\n", first) - first)});
+    const Outcome explain =
+        phaselock_program({"explain", unknown.err.substr(first, unknown.err.find_first_of(",\n", first) - first)});
     CHECK(explain.code == 0);
     for (const char* part : {"statement:", "assumptions:", "accepted if:", "rejected if:", "source:"})
       CHECK(explain.out.find(part) != std::string::npos);
@@ -175,8 +178,8 @@ TEST_SUITE("fast") {
     REQUIRE(!document["results"]["claims"].empty());
     for (const json& claim : document["results"]["claims"])
       for (const char* key : {"id", "model", "assumptions", "evidence", "verdict", "expected"}) CHECK(claim.contains(key));
-    const std::vector<std::string> refuted = {"verify", "theorem1", "--set", "model.positions=3", "--set", "model.heads=1", "--set",
-                                              "model.beta=10", "--set", "model.vocabulary=50"};
+    const std::vector<std::string> refuted = {"verify", "theorem1",      "--set", "model.positions=3",  "--set", "model.heads=1",
+                                              "--set",  "model.beta=10", "--set", "model.vocabulary=50"};
     CHECK(phaselock_program(refuted).code == 1);
     const Outcome unmet = phaselock_program({"verify", "theorem1", "--set", "model.heads=4"});
     CHECK(unmet.code == 2);

@@ -107,7 +107,8 @@ TEST_SUITE("fast") {
 
   TEST_CASE("examine: margins, stationarity and support of weights made by hand") {
     std::vector<double> selection(2 * model.branch_rows(), 0.0);
-    for (int h = 0; h < 3; ++h) selection[row_index(model, key_branch, h, h)] = selection[row_index(model, value_branch, h, h + 1)] = 1.0;
+    for (int h = 0; h < 3; ++h)
+      selection[row_index(model, key_branch, h, h)] = selection[row_index(model, value_branch, h, h + 1)] = 1.0;
     const Equilibrium distinct = examine(model, selection);
     CHECK(distinct.mixed_gates == 0);
     CHECK(distinct.stationarity == 0.0);
@@ -126,14 +127,16 @@ TEST_SUITE("fast") {
     std::vector<double> d(mixed.size());
     static_loss(model, mixed.data(), d.data());
     CHECK(off.mixed_gates == 1);
-    CHECK(off.stationarity == doctest::Approx(std::abs(d[row_index(model, value_branch, 0, 1)] - d[row_index(model, value_branch, 0, 2)])));
+    CHECK(off.stationarity ==
+          doctest::Approx(std::abs(d[row_index(model, value_branch, 0, 1)] - d[row_index(model, value_branch, 0, 2)])));
     CHECK(!off.is_interior());
   }
 
   TEST_CASE("the symmetric saddle is stationary, mixed and no minimum") {
     std::vector<double> weights(2 * model.branch_rows(), 0.0);
     for (int h = 0; h < 3; ++h)
-      for (int r = 0; r < 3; ++r) weights[row_index(model, key_branch, h, r)] = weights[row_index(model, value_branch, h, r + 1)] = 1.0 / 3;
+      for (int r = 0; r < 3; ++r)
+        weights[row_index(model, key_branch, h, r)] = weights[row_index(model, value_branch, h, r + 1)] = 1.0 / 3;
     const Equilibrium saddle = examine(model, weights);
     CHECK(saddle.mixed_gates == 6);
     CHECK(saddle.stationarity < 1e-14);
@@ -144,7 +147,8 @@ TEST_SUITE("fast") {
 
   TEST_CASE("support curvature: the least second difference of the loss along the mixture, for one mixed gate") {
     std::vector<double> weights(2 * model.branch_rows(), 0.0);
-    for (int h = 0; h < 3; ++h) weights[row_index(model, key_branch, h, h)] = weights[row_index(model, value_branch, h, h + 1)] = 1.0;
+    for (int h = 0; h < 3; ++h)
+      weights[row_index(model, key_branch, h, h)] = weights[row_index(model, value_branch, h, h + 1)] = 1.0;
     const std::size_t a = row_index(model, value_branch, 1, 2), b = a + 1;
     weights[a] = 0.6;
     weights[b] = 0.4;

@@ -35,7 +35,8 @@ FlowOptions until(double t, double rtol = 1e-10, double atol = 1e-12) {
 
 /// Linear flow at some geometry from the ball of radius rho on the least balanced sample.
 FlowResult linear_flow(const Model& model, const Geometry& geometry, double rho, const FlowOptions& options) {
-  return table_flow(model, geometry, sample_balanced(model, 1, 5), GateClass::linear, geometry.initial_tables(model, rho, 6), options);
+  return table_flow(model, geometry, sample_balanced(model, 1, 5), GateClass::linear, geometry.initial_tables(model, rho, 6),
+                    options);
 }
 
 void check_loss_never_rises(const FlowResult& flow) {
@@ -176,7 +177,8 @@ TEST_SUITE("fast") {
     const FlowResult uneven = table_flow(small, Geometry::exact(1.0, 16), sample_independent(small, 4, 68), GateClass::linear,
                                          tables_from_bias(small, bias), until(50.0));
     double spread = 0.0;
-    for (std::size_t row = 0; row < uneven.state.size(); row += 16) spread = std::max(spread, std::abs(uneven.state[row] - uneven.state[row + 1]));
+    for (std::size_t row = 0; row < uneven.state.size(); row += 16)
+      spread = std::max(spread, std::abs(uneven.state[row] - uneven.state[row + 1]));
     CHECK(spread > 1e-4);
   }
 
@@ -265,7 +267,8 @@ TEST_SUITE("fast") {
     const Contexts contexts = sample_balanced(small, 1, 74);
     CHECK_THROWS_AS(static_flow(small, 1.0, std::vector<double>(23, 0.0), {}), DomainError);
     CHECK_THROWS_AS(table_flow(small, geometry, contexts, GateClass::linear, std::vector<double>(7, 0.0), {}), DomainError);
-    CHECK_THROWS_AS(table_flow(small, geometry, contexts, GateClass::fixed, std::vector<double>(small.table_size(), 0.0), {}), DomainError);
+    CHECK_THROWS_AS(table_flow(small, geometry, contexts, GateClass::fixed, std::vector<double>(small.table_size(), 0.0), {}),
+                    DomainError);
     Model bad = small;
     bad.vocabulary = 15;
     CHECK_THROWS_AS(static_flow(bad, 1.0, std::vector<double>(24, 0.0), {}), DomainError);

@@ -22,7 +22,9 @@ const VectorField rotation = [](const State& y, State& dydt) { dydt = {y[1], -y[
 
 /// Either integrator, so that every promise of the interface is asked of both.
 using Integrator = Integration (*)(State& y, const IntegrateOptions& options, const StepVisitor& visit);
-Integration explicit_decay(State& y, const IntegrateOptions& options, const StepVisitor& visit) { return integrate(decay, y, options, visit); }
+Integration explicit_decay(State& y, const IntegrateOptions& options, const StepVisitor& visit) {
+  return integrate(decay, y, options, visit);
+}
 Integration stiff_decay(State& y, const IntegrateOptions& options, const StepVisitor& visit) {
   return integrate_stiff(decay, decay_slope, y, options, visit);
 }
@@ -162,10 +164,13 @@ TEST_SUITE("fast") {
     const Integration first = integrate(rotation, y, options, keep_going);
     bool started_again = false;
     options.until = 100.0;
-    const Integration second = integrate(rotation, y, options, [&](double t, const State&, std::int64_t) {
-      started_again = started_again || t <= 50.0;
-      return false;
-    }, first.t, first.steps);
+    const Integration second = integrate(
+        rotation, y, options,
+        [&](double t, const State&, std::int64_t) {
+          started_again = started_again || t <= 50.0;
+          return false;
+        },
+        first.t, first.steps);
     CHECK(second.t == 100.0);
     CHECK(second.steps > first.steps);
     CHECK(!started_again);
@@ -241,7 +246,8 @@ TEST_SUITE("fast") {
 
   TEST_CASE("every ending has a name of its own") {
     std::set<std::string_view> names;
-    for (const Ending ending : {Ending::until, Ending::stopped, Ending::stiff, Ending::step_limit, Ending::no_progress, Ending::not_finite})
+    for (const Ending ending :
+         {Ending::until, Ending::stopped, Ending::stiff, Ending::step_limit, Ending::no_progress, Ending::not_finite})
       names.insert(name(ending));
     CHECK(names.size() == 6);
     CHECK(names.count("") == 0);

@@ -54,8 +54,18 @@ TEST_SUITE("fast") {
   TEST_CASE("selection: adjacent peaks of key and value above 0.9, and nothing else") {
     const Model model{4, 3, 6, 20};
     const std::vector<double> e0 = {1, 0, 0}, e1 = {0, 1, 0}, e2 = {0, 0, 1};
-    const GateObservation gates = observe_static(model, bias_of({e0, e1, e1, e2, {0.69, 0.31, 0}, {0.95, 0.05, 0},   // keys
-                                                                 e1, e2, e1, e0, e1, {0.05, 0.95, 0}}));             // values
+    const GateObservation gates = observe_static(model, bias_of({e0,
+                                                                 e1,
+                                                                 e1,
+                                                                 e2,
+                                                                 {0.69, 0.31, 0},
+                                                                 {0.95, 0.05, 0},  // keys
+                                                                 e1,
+                                                                 e2,
+                                                                 e1,
+                                                                 e0,
+                                                                 e1,
+                                                                 {0.05, 0.95, 0}}));  // values
     CHECK(gates.selection == std::vector<int>{0, 1, -1, -1, -1, 0});
     CHECK(gates.residual == doctest::Approx(0.31).epsilon(1e-12));
     CHECK(coverage(gates.selection) == 2);
@@ -222,7 +232,8 @@ TEST_SUITE("fast") {
   TEST_CASE("phases of tables: a phase that every context answers has accuracy 1 exactly") {
     const Model model{4, 4, 2, 100, 1.0, 4.0};
     const std::vector<double> bias = bias_of({{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}});
-    const PhaseCurve curve = phase_curve_tables(model, Geometry::exact(1.0, 100), tables_from_bias(model, bias), sample_balanced(model, 75, 39));
+    const PhaseCurve curve =
+        phase_curve_tables(model, Geometry::exact(1.0, 100), tables_from_bias(model, bias), sample_balanced(model, 75, 39));
     CHECK(curve.accuracy == std::vector<double>{1.0, 1.0, 0.0});
     CHECK(curve.gap == 1.0);
   }
@@ -234,7 +245,8 @@ TEST_SUITE("fast") {
     const Contexts contexts = sample_independent(model, 6, 36);
     for (const double scale : {0.0, 1.5}) {
       const std::vector<double> tables = test::normals(model.table_size(), scale, 37);
-      const PhaseCurve a = phase_curve_tables(model, exact, tables, contexts), b = phase_curve_tables(model, dense, tables, contexts);
+      const PhaseCurve a = phase_curve_tables(model, exact, tables, contexts),
+                       b = phase_curve_tables(model, dense, tables, contexts);
       CHECK(test::relative_error(b.loss, a.loss) < 1e-12);
       CHECK(test::relative_error(b.probability, a.probability) < 1e-12);
       CHECK(test::relative_error(b.accuracy, a.accuracy) < 1e-12);

@@ -66,7 +66,8 @@ struct Outcome {
 };
 
 /// Runs a program with `folder` as its working directory. `signal_after` > 0 sends SIGINT after so many seconds.
-inline Outcome run(std::vector<std::string> arguments, const fs::path& folder = fs::temp_directory_path(), double signal_after = 0.0) {
+inline Outcome run(std::vector<std::string> arguments, const fs::path& folder = fs::temp_directory_path(),
+                   double signal_after = 0.0) {
   const TempFolder streams;
   const std::string out = (streams / "out").string(), err = (streams / "err").string();
   std::vector<char*> pointers;
@@ -97,12 +98,14 @@ inline Outcome phaselock_program(std::vector<std::string> arguments, const fs::p
 
 /// A scenario that runs in an instant.
 inline std::string small_flow(const std::string& more = "") {
-  return "# A small flow.\nkind = \"flow\"\n[model]\nblocks = 4\npositions = 3\nheads = 1\nvocabulary = 12\ngamma = 1.0\nbeta = 1.0\n" + more;
+  return "# A small flow.\nkind = \"flow\"\n[model]\nblocks = 4\npositions = 3\nheads = 1\nvocabulary = 12\ngamma = 1.0\nbeta = "
+         "1.0\n" +
+         more;
 }
 
 /// A .npy file of float64 rows filled with small different numbers; `change` may spoil the header or the data.
-inline std::string npy(const std::string& shape, std::size_t numbers, const std::string& type = "<f8", const std::string& order = "False",
-                       int version = 1) {
+inline std::string npy(const std::string& shape, std::size_t numbers, const std::string& type = "<f8",
+                       const std::string& order = "False", int version = 1) {
   std::string header = "{'descr': '" + type + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }";
   const std::size_t fixed = version == 1 ? 10 : 12;
   while ((fixed + header.size() + 1) % 64 != 0) header += ' ';

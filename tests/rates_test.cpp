@@ -39,7 +39,8 @@ double growth(const Model& model, double kappa, const std::vector<double>& bias,
   return std::log(std::abs(x(flow_to(model, kappa, bias, t2)) / x(flow_to(model, kappa, bias, t1)))) / (t2 - t1);
 }
 
-/// First time max pK = (1 + 1/n) / 2 of a flow with one head at c = 1: log(max pK - 1/n) interpolated between times at most 50 apart.
+/// First time max pK = (1 + 1/n) / 2 of a flow with one head at c = 1: log(max pK - 1/n) interpolated between times at most 50
+/// apart.
 double escape_time(const Model& model, const std::vector<double>& bias) {
   const double low = 1.0 / model.phases(), level = std::log((1.0 - low) / 2.0);
   IntegrateOptions options;
@@ -69,7 +70,8 @@ struct Escape {
 Escape escape(const Model& model, double sigma, int seeds) {
   Escape result;
   std::vector<double> times;
-  for (int seed = 1; seed <= seeds; ++seed) times.push_back(escape_time(model, test::normals(2 * model.branch_rows(), sigma, 400 + seed)));
+  for (int seed = 1; seed <= seeds; ++seed)
+    times.push_back(escape_time(model, test::normals(2 * model.branch_rows(), sigma, 400 + seed)));
   for (const double t : times) result.mean += t / seeds;
   for (const double t : times) result.deviation += (t - result.mean) * (t - result.mean) / (seeds - 1);
   result.deviation = std::sqrt(result.deviation);
@@ -82,7 +84,8 @@ TEST_SUITE("fast") {
   TEST_CASE("saddle rate: its value, and the exponential growth of a difference between offsets at N = 1e9") {
     const Model model{4, 4, 1, 1000000000, 1.0, 1.0};
     CHECK(saddle_rate(model, 1.0) == doctest::Approx(0.008529).epsilon(1e-4));
-    for (const auto& [m, kappa] : {std::pair{model, 1.0}, {Model{6, 3, 1, 1000000000, 0.5, 4.0}, 0.5}, {Model{4, 5, 1, 1000000000, 1.0, 3.0}, 2.0}}) {
+    for (const auto& [m, kappa] :
+         {std::pair{model, 1.0}, {Model{6, 3, 1, 1000000000, 0.5, 4.0}, 0.5}, {Model{4, 5, 1, 1000000000, 1.0, 3.0}, 2.0}}) {
       const double lambda = saddle_rate(m, static_speed(m, kappa));
       std::vector<double> bias = saddle(m);
       bias[0] += 1e-7;  // the first key offset is ahead
@@ -110,7 +113,8 @@ TEST_SUITE("fast") {
 
   TEST_CASE("head modes: 0.0685 against 0.0134 at (4,4,3), gamma = kappa = 1, beta = 8, N = 100; both in proportion to c") {
     const Model model{4, 4, 3, 100, 1.0, 8.0};
-    const HeadModes modes = head_mode_rates(model, static_speed(model, 1.0)), twice = head_mode_rates(model, 2 * static_speed(model, 1.0));
+    const HeadModes modes = head_mode_rates(model, static_speed(model, 1.0)),
+                    twice = head_mode_rates(model, 2 * static_speed(model, 1.0));
     CHECK(modes.difference == doctest::Approx(0.0685).epsilon(1e-3));
     CHECK(modes.sum == doctest::Approx(0.0134).epsilon(5e-3));
     CHECK(twice.difference == doctest::Approx(2 * modes.difference).epsilon(1e-14));
@@ -118,7 +122,8 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("head modes: eigenvalues of the Jacobian of the static field at the saddle, with their multiplicities") {
-    for (const Model& model : {Model{4, 4, 3, 100, 1.0, 8.0}, Model{5, 5, 2, 40, 0.6, 3.0}, Model{4, 3, 2, 12, 1.0, 1.0}, Model{4, 4, 1, 30, 1.0, 6.0}}) {
+    for (const Model& model : {Model{4, 4, 3, 100, 1.0, 8.0}, Model{5, 5, 2, 40, 0.6, 3.0}, Model{4, 3, 2, 12, 1.0, 1.0},
+                               Model{4, 4, 1, 30, 1.0, 6.0}}) {
       const double kappa = 0.8, c = static_speed(model, kappa);
       const HeadModes modes = head_mode_rates(model, c);
       const Eigen::MatrixXd J = -c * bias_hessian(model, saddle(model));
@@ -156,8 +161,10 @@ TEST_SUITE("fast") {
 
   TEST_CASE("late time: time (1 - p) of every gate tends to its constant, 9.0 for a key gate of the first model") {
     // Differences between the offsets' shares of 1 - p fade as t^(-1/S): 0.6% at t = 1e9 for S = 4, but 1.6% for S = 5.
-    const std::vector<std::pair<Model, double>> cases = {
-        {{4, 4, 3, 1000, 1.0, 1.0}, 1.0}, {{4, 3, 2, 64, 0.5, 4.0}, 0.5}, {{6, 5, 2, 200, 1.0, 2.0}, 0.3}, {{4, 4, 3, 100, 1.0, 8.0}, 1.0}};
+    const std::vector<std::pair<Model, double>> cases = {{{4, 4, 3, 1000, 1.0, 1.0}, 1.0},
+                                                         {{4, 3, 2, 64, 0.5, 4.0}, 0.5},
+                                                         {{6, 5, 2, 200, 1.0, 2.0}, 0.3},
+                                                         {{4, 4, 3, 100, 1.0, 8.0}, 1.0}};
     for (const auto& [model, kappa] : cases) {
       FlowOptions options;
       options.stop = StopRule::time;

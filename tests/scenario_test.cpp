@@ -4,8 +4,10 @@
 #include <cmath>
 #include <set>
 
+#include "commands.hpp"
 #include "contexts.hpp"
 #include "cost.hpp"
+#include "files.hpp"
 #include "inputs.hpp"
 #include "npy.hpp"
 #include "program.hpp"
@@ -18,7 +20,9 @@
 namespace phaselock::test {
 namespace {
 
-Scenario parse(const std::string& text, std::vector<std::string> overrides = {}) { return parse_scenario(text, "x.toml", "/tmp", overrides); }
+Scenario parse(const std::string& text, std::vector<std::string> overrides = {}) {
+  return parse_scenario(text, "x.toml", "/tmp", overrides);
+}
 
 /// The contract's example of every key, by kind.
 const char* const whole_flow = R"(kind = "flow"
@@ -64,7 +68,8 @@ Report run_quietly(const Scenario& scenario, bool tables) {
 std::vector<std::string> rows(const CsvTable& table) {
   std::vector<std::string> lines;
   std::size_t start = 0;
-  for (std::size_t end; (end = table.text.find('\n', start)) != std::string::npos; start = end + 1) lines.push_back(table.text.substr(start, end - start));
+  for (std::size_t end; (end = table.text.find('\n', start)) != std::string::npos; start = end + 1)
+    lines.push_back(table.text.substr(start, end - start));
   REQUIRE(lines.size() >= 2);
   CHECK(lines[0].rfind("# ", 0) == 0);
   return {lines.begin() + 2, lines.end()};
@@ -91,8 +96,10 @@ TEST_SUITE("fast") {
       const ValuePlace place = key.place(scenario);
       const void* where = std::visit(
           [](auto p) -> const void* {
-            if constexpr (std::is_same_v<decltype(p), WordPlace>) return p.place;
-            else return p;
+            if constexpr (std::is_same_v<decltype(p), WordPlace>)
+              return p.place;
+            else
+              return p;
           },
           place);
       CHECK(places.insert(where).second);
@@ -146,7 +153,8 @@ TEST_SUITE("fast") {
 
   TEST_CASE("overrides replace and add keys, words without quotes") {
     const std::string text = "kind = \"flow\"\n" + model;
-    const Scenario s = parse(text, {"model.beta=4", "gates.class=static", "flow.save_at=[1, 10.5]", "model.beta=8", "initial.seed=3"});
+    const Scenario s =
+        parse(text, {"model.beta=4", "gates.class=static", "flow.save_at=[1, 10.5]", "model.beta=8", "initial.seed=3"});
     CHECK(s.model.beta == 8.0);
     CHECK(s.gates.gates == GateWord::fixed);
     CHECK(s.flow.save_at == std::vector<double>{1.0, 10.5});
@@ -174,11 +182,27 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("paths are relative to the scenario's folder, those of overrides to the current one") {
-    const Scenario s = parse_scenario("kind = \"flow\"\n" + model + "[initial]\nfile = \"../b.json\"\n", "x.toml", "/data/runs", {});
+    const Scenario s =
+        parse_scenario("kind = \"flow\"\n" + model + "[initial]\nfile = \"../b.json\"\n", "x.toml", "/data/runs", {});
     CHECK(s.initial.file == "/data/b.json");
     const std::vector<std::string> override = {"initial.file=b.json"};
     const Scenario t = parse_scenario("kind = \"flow\"\n" + model, "x.toml", "/data/runs", override);
     CHECK(t.initial.file == (fs::current_path() / "b.json").string());
+  }
+
+  TEST_CASE("shipped scenarios parse, say what they ask, and have the data they name") {
+    const auto files = shipped_scenarios();
+    CHECK(files.size() >= 10);
+    for (const fs::path& file : files) {
+      CAPTURE(file);
+      const Scenario s = load_scenario(file, {});
+      CHECK_NOTHROW(check_inputs(s));
+      CHECK(estimate(s, true).bytes < 2.0 * (1 << 30));
+      CHECK(slurp(file).rfind("# ", 0) == 0);
+      const std::string name = file.stem().string();
+      CHECK(fs::equivalent(find_scenario(name.substr(name.find('-') + 1)), file));
+    }
+    for (const Example& example : verify_examples()) CHECK_NOTHROW(find_scenario(std::string(example.scenario)));
   }
 
   TEST_CASE("places in TOML text count lines and columns from 1") {
@@ -198,8 +222,7 @@ TEST_SUITE("fast") {
     CHECK(want.rows() == 4);
     CHECK(want.cols() == 3);
     CHECK(want(0, 1) == doctest::Approx(2.51));
-    for (const int version : {1, 2, 3})
-      CHECK(read_npy(folder.write("b.npy", npy("(4, 3)", 12, "<f8", "False", version))) == want);
+    for (const int version : {1, 2, 3}) CHECK(read_npy(folder.write("b.npy", npy("(4, 3)", 12, "<f8", "False", version))) == want);
     CHECK((read_npy(folder.write("c.npy", npy("(4, 3)", 12, "<f4"))) - want).cwiseAbs().maxCoeff() < 1e-6);
     CHECK(read_npy(folder.write("d.npy", npy("(3, 4)", 12, "<f8", "True"))).transpose() == want);
   }
@@ -207,9 +230,10 @@ TEST_SUITE("fast") {
   TEST_CASE("embeddings of a scenario become a geometry of as many tokens") {
     const TempFolder folder;
     folder.write("w.npy", npy("(16, 5)", 80));
-    const Scenario s = parse_scenario("kind = \"search\"\n" + model, "x.toml", folder.path(),
-                                      std::vector<std::string>{"geometry.kind=embeddings", "geometry.file=" + (folder / "w.npy").string(),
-                                                               "model.vocabulary=16"});
+    const Scenario s =
+        parse_scenario("kind = \"search\"\n" + model, "x.toml", folder.path(),
+                       std::vector<std::string>{"geometry.kind=embeddings", "geometry.file=" + (folder / "w.npy").string(),
+                                                "model.vocabulary=16"});
     const Geometry geometry = make_geometry(s);
     CHECK(geometry.vocabulary() == 16);
     CHECK(!geometry.is_exact());
@@ -237,7 +261,8 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a flow's report has the contract's fields and its tables") {
-    const std::string text = "kind = \"flow\"\n[model]\nblocks = 4\npositions = 3\nheads = 1\nvocabulary = 100\ngamma = 1\nbeta = 4\n";
+    const std::string text =
+        "kind = \"flow\"\n[model]\nblocks = 4\npositions = 3\nheads = 1\nvocabulary = 100\ngamma = 1\nbeta = 4\n";
     const Scenario s = parse(text, {"gates.class=static", "flow.save_at=[1, 100]", "flow.until=1e6"});
     const Report report = run_quietly(s, true);
     const Json& r = report.results;
@@ -300,7 +325,9 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a search's report") {
-    const Scenario s = parse("kind = \"search\"\n[model]\nblocks = 4\npositions = 3\nheads = 1\nvocabulary = 1000\ngamma = 1\nbeta = 10\n[search]\nstarts = 4\n");
+    const Scenario s = parse(
+        "kind = \"search\"\n[model]\nblocks = 4\npositions = 3\nheads = 1\nvocabulary = 1000\ngamma = 1\nbeta = "
+        "10\n[search]\nstarts = 4\n");
     const Report report = run_quietly(s, true);
     const Json& r = report.results;
     CHECK(r["is_selection"] == true);
@@ -317,7 +344,9 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a coverage report") {
-    const Scenario s = parse("kind = \"coverage\"\n[model]\nblocks = 4\npositions = 3\nheads = 2\nvocabulary = 100\ngamma = 1\nbeta = 4\n[sweep]\nseeds = 8\nfirst_seed = 5\n");
+    const Scenario s = parse(
+        "kind = \"coverage\"\n[model]\nblocks = 4\npositions = 3\nheads = 2\nvocabulary = 100\ngamma = 1\nbeta = 4\n[sweep]\nseeds "
+        "= 8\nfirst_seed = 5\n");
     const Report report = run_quietly(s, true);
     const Json& r = report.results;
     CHECK(r["seeds"] == 8);
