@@ -5,219 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <type_traits>
 
 namespace phaselock {
 
 namespace {
-
-template <class T>
-ValuePlace place_of(T& value) {
-  if constexpr (std::is_enum_v<T>)
-    return WordPlace{&value, [](const void* p) { return int(*static_cast<const T*>(p)); },
-                     [](void* p, int word) { *static_cast<T*>(p) = T(word); }};
-  else
-    return &value;
-}
-
-/// The place of a member along a path of member pointers.
-template <auto... path>
-ValuePlace at(Scenario& scenario) {
-  return place_of((scenario.*....*path));
-}
-
-constexpr Kinds flow = 1U << int(Kind::flow), search = 1U << int(Kind::search), coverage = 1U << int(Kind::coverage),
-                toy = 1U << int(Kind::toy), all = flow | search | coverage | toy;
-
-constexpr long double most = 1e9L, last_seed = 9223372036854775807.0L;
-constexpr Range sizes(long double low, long double high = most) { return {low, high}; }
-constexpr Range positive{.low = 0, .open_low = true}, not_negative{.low = 0}, seeds{0, last_seed};
-
-bool not_toy(const Scenario& s) { return s.kind != Kind::toy; }
-bool not_embeddings(const Scenario& s) { return s.geometry.kind != GeometryKind::embeddings; }
-bool is_perturbed(const Scenario& s) { return s.geometry.kind == GeometryKind::perturbed; }
-bool is_embeddings(const Scenario& s) { return s.geometry.kind == GeometryKind::embeddings; }
-bool has_contexts(const Scenario& s) { return s.gates.gates != GateWord::fixed; }
-bool draws_start(const Scenario& s) { return s.initial.file.empty(); }
-
-constexpr Key keys[] = {
-    {"kind", at<&Scenario::kind>, all, "what to compute", {}, "flow|search|coverage|toy", 0, true},
-
-    {"model.blocks", at<&Scenario::model, &Model::blocks>, all, "L, compressed blocks of a context", sizes(2), {}, 0, true},
-    {"model.positions", at<&Scenario::model, &Model::positions>, all, "S, tokens of a block", sizes(2), {}, 0, true, not_toy},
-    {"model.heads", at<&Scenario::model, &Model::heads>, all, "H", sizes(1), {}, 0, true, not_toy},
-    {"model.vocabulary", at<&Scenario::model, &Model::vocabulary>, all, "N >= L S", sizes(4), {}, 0, true, not_toy},
-    {"model.gamma",
-     at<&Scenario::model, &Model::gamma>,
-     all,
-     "scale of the attention scores",
-     {.low = 0, .high = 1, .open_low = true},
-     {},
-     0,
-     true},
-    {"model.beta", at<&Scenario::model, &Model::beta>, all, "scale of the logits", positive, {}, 0, true},
-
-    {"geometry.kind",
-     at<&Scenario::geometry, &GeometryKeys::kind>,
-     flow | search | coverage,
-     "Gram matrix of the token embeddings",
-     {},
-     "exact|perturbed|embeddings"},
-    {"geometry.kappa",
-     at<&Scenario::geometry, &GeometryKeys::kappa>,
-     flow | search | coverage,
-     "K = kappa 11^T + I",
-     {.low = 0, .high = 1e6},
-     {},
-     0,
-     false,
-     not_embeddings,
-     "geometry.kind = \"exact\" or \"perturbed\": it is fitted for embeddings"},
-    {"geometry.epsilon",
-     at<&Scenario::geometry, &GeometryKeys::epsilon>,
-     flow | search,
-     "largest change of an entry of K",
-     {.low = 0, .high = 1e6},
-     {},
-     0,
-     false,
-     is_perturbed,
-     "geometry.kind = \"perturbed\""},
-    {"geometry.seed",
-     at<&Scenario::geometry, &GeometryKeys::seed>,
-     flow | search,
-     "of the change",
-     seeds,
-     {},
-     0,
-     false,
-     is_perturbed,
-     "geometry.kind = \"perturbed\""},
-    {"geometry.file",
-     at<&Scenario::geometry, &GeometryKeys::file>,
-     flow | search,
-     ".npy, rows = tokens",
-     {},
-     {},
-     0,
-     true,
-     is_embeddings,
-     "geometry.kind = \"embeddings\""},
-    {"geometry.normalize",
-     at<&Scenario::geometry, &GeometryKeys::normalize>,
-     flow | search,
-     "rows to unit length first",
-     {},
-     {},
-     0,
-     false,
-     is_embeddings,
-     "geometry.kind = \"embeddings\""},
-
-    {"gates.class",
-     at<&Scenario::gates, &GateKeys::gates>,
-     flow | search | coverage,
-     "of compression",
-     {},
-     "linear|static|tied|uniform|oracle"},
-
-    {"initial.radius",
-     at<&Scenario::initial, &InitialKeys::radius>,
-     flow | coverage,
-     "rho, of the ball of initial parameters",
-     {.low = 0, .high = 1e6, .open_low = true},
-     {},
-     0,
-     false,
-     draws_start,
-     "a flow without initial.file"},
-    {"initial.seed",
-     at<&Scenario::initial, &InitialKeys::seed>,
-     flow,
-     "of the initial parameters",
-     seeds,
-     {},
-     0,
-     false,
-     draws_start,
-     "a flow without initial.file"},
-    {"initial.file", at<&Scenario::initial, &InitialKeys::file>, flow,
-     ".json, {\"bias\": [2][H][S]} or {\"tables\": [2][H][S][N]}"},
-
-    {"contexts.sampling",
-     at<&Scenario::contexts, &ContextKeys::sampling>,
-     flow | search,
-     "of the contexts",
-     {},
-     "balanced|independent",
-     0,
-     false,
-     has_contexts},
-    {"contexts.count",
-     at<&Scenario::contexts, &ContextKeys::count>,
-     flow | search,
-     "number of contexts",
-     sizes(1),
-     {},
-     0,
-     false,
-     has_contexts},
-    {"contexts.seed",
-     at<&Scenario::contexts, &ContextKeys::seed>,
-     flow | search,
-     "of the contexts",
-     seeds,
-     {},
-     0,
-     false,
-     has_contexts},
-
-    {"flow.until",
-     at<&Scenario::flow, &FlowKeys::until>,
-     flow | coverage | toy,
-     "end time",
-     {.low = 0, .high = 1e15, .open_low = true}},
-    {"flow.stop",
-     at<&Scenario::flow, &FlowKeys::stop>,
-     flow | coverage,
-     "at the end time, or as soon as selected",
-     {},
-     "time|residual"},
-    {"flow.residual",
-     at<&Scenario::flow, &FlowKeys::residual>,
-     flow | coverage,
-     "largest 1 - p of a selection",
-     {.low = 0, .high = 0.5, .open_low = true}},
-    {"flow.save_at",
-     at<&Scenario::flow, &FlowKeys::save_at>,
-     flow,
-     "times whose states are kept",
-     {.low = 0, .high = 1e15, .open_low = true}},
-    {"flow.rtol",
-     at<&Scenario::flow, &FlowKeys::rtol>,
-     flow | coverage | toy,
-     "relative error of a step",
-     {.low = 1e-14, .high = 0.1}},
-    {"flow.atol",
-     at<&Scenario::flow, &FlowKeys::atol>,
-     flow | coverage | toy,
-     "absolute error of a step",
-     {.low = 0, .high = 0.1, .open_low = true}},
-    {"flow.max_steps", at<&Scenario::flow, &FlowKeys::max_steps>, flow | coverage | toy, "attempted steps of a flow", sizes(1)},
-
-    {"search.starts", at<&Scenario::search, &SearchKeys::starts>, search, "of the continuous search", sizes(1, 1e6L)},
-    {"search.seed", at<&Scenario::search, &SearchKeys::seed>, search, "of the starts", seeds},
-
-    {"sweep.seeds", at<&Scenario::sweep, &SweepKeys::seeds>, coverage, "number of flows", sizes(1)},
-    {"sweep.first_seed",
-     at<&Scenario::sweep, &SweepKeys::first_seed>,
-     coverage,
-     "seeds are first_seed, first_seed + 1, ...",
-     {0, last_seed - most}},
-
-    {"toy.A", at<&Scenario::toy, &ToyKeys::A>, toy, "weight of the wrong answers", {.low = 0, .high = 1e12, .open_low = true}},
-    {"toy.theta", at<&Scenario::toy, &ToyKeys::theta>, toy, "start, p = sigmoid(theta)", {-700, 700}, {}, 2},
-};
 
 /// Words of a key, in order.
 std::vector<std::string_view> split(std::string_view words) {
@@ -348,11 +139,10 @@ std::string_view Key::section() const {
   return dot == std::string_view::npos ? std::string_view{} : path.substr(0, dot);
 }
 
-std::span<const Key> scenario_keys() { return keys; }
-
 const Key* find_key(std::string_view path) {
-  const auto found = std::find_if(std::begin(keys), std::end(keys), [&](const Key& key) { return key.path == path; });
-  return found == std::end(keys) ? nullptr : &*found;
+  const std::span<const Key> keys = scenario_keys();
+  const auto found = std::find_if(keys.begin(), keys.end(), [&](const Key& key) { return key.path == path; });
+  return found == keys.end() ? nullptr : &*found;
 }
 
 std::string allowed(const Key& key) {
@@ -385,7 +175,7 @@ std::string unknown_key(std::string_view path, std::optional<Kind> kind) {
   const Key* nearest = nullptr;
   std::size_t least = std::max<std::size_t>(2, std::min<std::size_t>(path.size(), 60) / 3) + 1;
   const std::string_view shown = path.substr(0, 60);
-  for (const Key& key : keys) {
+  for (const Key& key : scenario_keys()) {
     if (!fits(key)) continue;
     const std::size_t distance = edit_distance(shown, key.path);
     if (distance < least) least = distance, nearest = &key;
@@ -393,7 +183,7 @@ std::string unknown_key(std::string_view path, std::optional<Kind> kind) {
   const std::string_view section = path.substr(0, std::min(path.find('.'), path.size()));
   std::vector<std::string_view> siblings;
   std::vector<std::string_view> sections;
-  for (const Key& key : keys) {
+  for (const Key& key : scenario_keys()) {
     if (!fits(key)) continue;
     if (key.section() == section) siblings.push_back(key.path.substr(section.size() + 1));
     if (sections.empty() || sections.back() != key.section()) sections.push_back(key.section());

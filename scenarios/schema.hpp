@@ -43,11 +43,42 @@ struct Key {
   std::size_t length = 0;    ///< of a list; 0: any
   bool required = false;
   bool (*applies)(const Scenario&) = nullptr;  ///< beyond the kind; null: always
-  std::string_view condition{};                ///< in words; empty: without effect otherwise, but allowed to stand
+  std::string_view condition{};                ///< the same in words; empty: without effect otherwise, but allowed to stand
 
   std::string_view section() const;
   bool applies_to(Kind kind) const { return kinds >> int(kind) & 1U; }
   bool has_effect(const Scenario& scenario) const { return applies_to(scenario.kind) && (!applies || applies(scenario)); }
+
+  // For the table: the same key, changed in one respect.
+  constexpr Key in(Range numbers) const {
+    Key key = *this;
+    key.range = numbers;
+    return key;
+  }
+  constexpr Key one_of(std::string_view list) const {
+    Key key = *this;
+    key.words = list;
+    return key;
+  }
+  constexpr Key of_length(std::size_t count) const {
+    Key key = *this;
+    key.length = count;
+    return key;
+  }
+  constexpr Key needed() const {
+    Key key = *this;
+    key.required = true;
+    return key;
+  }
+  /// An error to give it otherwise.
+  constexpr Key only(bool (*when)(const Scenario&), std::string_view in_words) const {
+    Key key = *this;
+    key.applies = when;
+    key.condition = in_words;
+    return key;
+  }
+  /// Without effect otherwise.
+  constexpr Key effect(bool (*when)(const Scenario&)) const { return only(when, {}); }
 };
 
 std::span<const Key> scenario_keys();

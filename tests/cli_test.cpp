@@ -23,7 +23,7 @@ const std::string quick = small_flow("[contexts]\ncount = 6\n[flow]\nuntil = 10.
 
 /// A flow that would take hours.
 const std::string endless =
-    small_flow() + "[contexts]\ncount = 9000\n[flow]\nuntil = 1e15\nstop = \"time\"\nrtol = 1e-14\natol = 1e-300\n";
+    small_flow() + "[contexts]\ncount = 3000\n[flow]\nuntil = 1e15\nstop = \"time\"\nrtol = 1e-14\natol = 1e-300\n";
 
 }  // namespace
 
@@ -90,7 +90,7 @@ TEST_SUITE("fast") {
     folder.write("x.toml", endless);
     const Outcome outcome = phaselock_program({"run", "x.toml", "--dry-run", "--out", "OUT"}, folder.path());
     CHECK(outcome.code == 0);
-    for (const char* part : {"kind = \"flow\"", "until = 1e+15", "memory: at most about", "KiB", "losses with gradient"})
+    for (const char* part : {"kind = \"flow\"", "until = 1e+15", "memory: at most about", "MiB", "losses with gradient"})
       CHECK(outcome.out.find(part) != std::string::npos);
     CHECK(folder.listing() == std::set<std::string>{"x.toml"});
     const Outcome as_json = phaselock_program({"run", "x.toml", "--dry-run", "--json"}, folder.path());
@@ -100,11 +100,14 @@ TEST_SUITE("fast") {
     CHECK(document["evaluations"].get<double>() > 1e6);
   }
 
-  TEST_CASE("Ctrl-C: 130, a state to start from and no result; without --out nothing") {
+  TEST_CASE("Ctrl-C: 130, a state to start from, no result, nothing on standard output") {
     const TempFolder folder;
     folder.write("x.toml", endless);
-    const Outcome outcome = phaselock_program({"run", "x.toml", "--out", "OUT"}, folder.path(), 0.5);
+    // The hidden folder of the unfinished run appears when the handler is in place.
+    const auto started = [&] { return folder.listing().size() > 1; };
+    const Outcome outcome = phaselock_program({"run", "x.toml", "--out", "OUT", "--json"}, folder.path(), started);
     CHECK(outcome.code == 130);
+    CHECK(outcome.out.empty());
     CHECK(outcome.err.find("interrupted") != std::string::npos);
     CHECK(folder.listing() == std::set<std::string>{"x.toml", "OUT", "OUT/scenario.toml", "OUT/state.json"});
     const json state = json::parse(slurp(folder / "OUT/state.json"));
@@ -113,9 +116,6 @@ TEST_SUITE("fast") {
     folder.write("again.toml",
                  quick.substr(0, quick.find("[contexts]")) + "[initial]\nfile = \"OUT/state.json\"\n[flow]\nuntil = 1.0\n");
     CHECK(phaselock_program({"run", "again.toml"}, folder.path()).code == 0);
-    const Outcome nothing = phaselock_program({"run", "x.toml", "--json"}, folder.path(), 0.5);
-    CHECK(nothing.code == 130);
-    CHECK(nothing.out.empty());
   }
 
   TEST_CASE("a model that the theorems do not speak of runs with a warning") {

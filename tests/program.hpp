@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <set>
 #include <stdexcept>
@@ -65,9 +67,9 @@ struct Outcome {
   std::string out, err;
 };
 
-/// Runs a program with `folder` as its working directory. `signal_after` > 0 sends SIGINT after so many seconds.
+/// Runs a program with `folder` as its working directory. Sends SIGINT as soon as `interrupt_when` is true, if given.
 inline Outcome run(std::vector<std::string> arguments, const fs::path& folder = fs::temp_directory_path(),
-                   double signal_after = 0.0) {
+                   const std::function<bool()>& interrupt_when = {}) {
   const TempFolder streams;
   const std::string out = (streams / "out").string(), err = (streams / "err").string();
   std::vector<char*> pointers;
@@ -80,8 +82,8 @@ inline Outcome run(std::vector<std::string> arguments, const fs::path& folder = 
     if (chdir(folder.c_str()) == 0) execvp(pointers[0], pointers.data());
     _exit(127);
   }
-  if (signal_after > 0) {
-    std::this_thread::sleep_for(std::chrono::duration<double>(signal_after));
+  if (interrupt_when) {
+    for (int k = 0; k < 6000 && !interrupt_when(); ++k) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     kill(child, SIGINT);
   }
   int status = 0;
@@ -91,9 +93,9 @@ inline Outcome run(std::vector<std::string> arguments, const fs::path& folder = 
 
 /// Runs phaselock.
 inline Outcome phaselock_program(std::vector<std::string> arguments, const fs::path& folder = fs::temp_directory_path(),
-                                 double signal_after = 0.0) {
+                                 const std::function<bool()>& interrupt_when = {}) {
   arguments.insert(arguments.begin(), PHASELOCK_PROGRAM);
-  return run(std::move(arguments), folder, signal_after);
+  return run(std::move(arguments), folder, interrupt_when);
 }
 
 /// A scenario that runs in an instant.

@@ -1,0 +1,110 @@
+// The table of scenario keys.
+#include <type_traits>
+
+#include "schema.hpp"
+
+namespace phaselock {
+
+namespace {
+
+template <class T>
+ValuePlace place_of(T& value) {
+  if constexpr (std::is_enum_v<T>)
+    return WordPlace{&value, [](const void* p) { return int(*static_cast<const T*>(p)); },
+                     [](void* p, int word) { *static_cast<T*>(p) = T(word); }};
+  else
+    return &value;
+}
+
+/// A key whose value is the member along a path of member pointers.
+template <auto... path>
+constexpr Key key(std::string_view name, Kinds kinds, std::string_view help) {
+  return {.path = name, .place = [](Scenario& scenario) { return place_of((scenario.*....*path)); }, .kinds = kinds, .help = help};
+}
+
+constexpr Kinds flow = 1U << int(Kind::flow), search = 1U << int(Kind::search), coverage = 1U << int(Kind::coverage),
+                toy = 1U << int(Kind::toy), all = flow | search | coverage | toy;
+
+constexpr long double most = 1e9L, last_seed = 9223372036854775807.0L;
+constexpr Range sizes(long double low, long double high = most) { return {low, high}; }
+constexpr Range positive(long double high) { return {.low = 0, .high = high, .open_low = true}; }
+constexpr Range not_negative{.low = 0, .high = 1e6L}, above_zero{.low = 0, .open_low = true}, seeds{0, last_seed};
+constexpr long double last_time = 1e15L;
+
+bool not_toy(const Scenario& s) { return s.kind != Kind::toy; }
+bool not_embeddings(const Scenario& s) { return s.geometry.kind != GeometryKind::embeddings; }
+bool is_perturbed(const Scenario& s) { return s.geometry.kind == GeometryKind::perturbed; }
+bool is_embeddings(const Scenario& s) { return s.geometry.kind == GeometryKind::embeddings; }
+bool has_contexts(const Scenario& s) { return s.gates.gates != GateWord::fixed; }
+bool draws_start(const Scenario& s) { return s.initial.file.empty(); }
+
+constexpr std::string_view fitted = "geometry.kind = \"exact\" or \"perturbed\": it is fitted for embeddings";
+constexpr std::string_view perturbed = "geometry.kind = \"perturbed\"", embeddings = "geometry.kind = \"embeddings\"";
+constexpr std::string_view drawn = "a flow without initial.file";
+
+using S = Scenario;
+
+constexpr Key keys[] = {
+    key<&S::kind>("kind", all, "what to compute").one_of("flow|search|coverage|toy").needed(),
+
+    key<&S::model, &Model::blocks>("model.blocks", all, "L, compressed blocks of a context").in(sizes(2)).needed(),
+    key<&S::model, &Model::positions>("model.positions", all, "S, tokens of a block").in(sizes(2)).needed().effect(not_toy),
+    key<&S::model, &Model::heads>("model.heads", all, "H").in(sizes(1)).needed().effect(not_toy),
+    key<&S::model, &Model::vocabulary>("model.vocabulary", all, "N >= L S").in(sizes(4)).needed().effect(not_toy),
+    key<&S::model, &Model::gamma>("model.gamma", all, "scale of the attention scores").in(positive(1)).needed(),
+    key<&S::model, &Model::beta>("model.beta", all, "scale of the logits").in(above_zero).needed(),
+
+    key<&S::geometry, &GeometryKeys::kind>("geometry.kind", flow | search | coverage, "Gram matrix of the token embeddings")
+        .one_of("exact|perturbed|embeddings"),
+    key<&S::geometry, &GeometryKeys::kappa>("geometry.kappa", flow | search | coverage, "K = kappa 11^T + I")
+        .in(not_negative)
+        .only(not_embeddings, fitted),
+    key<&S::geometry, &GeometryKeys::epsilon>("geometry.epsilon", flow | search, "largest change of an entry of K")
+        .in(not_negative)
+        .only(is_perturbed, perturbed),
+    key<&S::geometry, &GeometryKeys::seed>("geometry.seed", flow | search, "of the change").in(seeds).only(is_perturbed, perturbed),
+    key<&S::geometry, &GeometryKeys::file>("geometry.file", flow | search, ".npy, rows = tokens")
+        .needed()
+        .only(is_embeddings, embeddings),
+    key<&S::geometry, &GeometryKeys::normalize>("geometry.normalize", flow | search, "rows to unit length first")
+        .only(is_embeddings, embeddings),
+
+    key<&S::gates, &GateKeys::gates>("gates.class", flow | search | coverage, "of compression")
+        .one_of("linear|static|tied|uniform|oracle"),
+
+    key<&S::initial, &InitialKeys::radius>("initial.radius", flow | coverage, "rho, of the ball of initial parameters")
+        .in(positive(1e6L))
+        .only(draws_start, drawn),
+    key<&S::initial, &InitialKeys::seed>("initial.seed", flow, "of the initial parameters").in(seeds).only(draws_start, drawn),
+    key<&S::initial, &InitialKeys::file>("initial.file", flow, ".json, {\"bias\": [2][H][S]} or {\"tables\": [2][H][S][N]}"),
+
+    key<&S::contexts, &ContextKeys::sampling>("contexts.sampling", flow | search, "of the contexts")
+        .one_of("balanced|independent")
+        .effect(has_contexts),
+    key<&S::contexts, &ContextKeys::count>("contexts.count", flow | search, "number of contexts").in(sizes(1)).effect(has_contexts),
+    key<&S::contexts, &ContextKeys::seed>("contexts.seed", flow | search, "of the contexts").in(seeds).effect(has_contexts),
+
+    key<&S::flow, &FlowKeys::until>("flow.until", flow | coverage | toy, "end time").in(positive(last_time)),
+    key<&S::flow, &FlowKeys::stop>("flow.stop", flow | coverage, "at the end time, or as soon as selected").one_of("time|residual"),
+    key<&S::flow, &FlowKeys::residual>("flow.residual", flow | coverage, "largest 1 - p of a selection").in(positive(0.5L)),
+    key<&S::flow, &FlowKeys::save_at>("flow.save_at", flow, "times whose states are kept").in(positive(last_time)),
+    key<&S::flow, &FlowKeys::rtol>("flow.rtol", flow | coverage | toy, "relative error of a step").in(sizes(1e-14, 0.1)),
+    key<&S::flow, &FlowKeys::atol>("flow.atol", flow | coverage | toy, "absolute error of a step").in(positive(0.1L)),
+    key<&S::flow, &FlowKeys::max_steps>("flow.max_steps", flow | coverage | toy, "attempted steps of a flow").in(sizes(1)),
+
+    key<&S::search, &SearchKeys::starts>("search.starts", search, "of the continuous search").in(sizes(1, 1e6L)),
+    key<&S::search, &SearchKeys::seed>("search.seed", search, "of the starts").in(seeds),
+
+    key<&S::sweep, &SweepKeys::seeds>("sweep.seeds", coverage, "number of flows").in(sizes(1)),
+    key<&S::sweep, &SweepKeys::first_seed>("sweep.first_seed", coverage, "first_seed, first_seed + 1, ...")
+        .in({0, last_seed - most}),
+
+    key<&S::toy, &ToyKeys::A>("toy.A", toy, "weight of the wrong answers").in(positive(1e12L)),
+    key<&S::toy, &ToyKeys::theta>("toy.theta", toy, "start, p = sigmoid(theta)").in({-700, 700}).of_length(2),
+};
+
+}  // namespace
+
+std::span<const Key> scenario_keys() { return keys; }
+
+}  // namespace phaselock
