@@ -29,14 +29,13 @@ class Stop(Exception):
 def load_figures() -> dict:
     """The figure modules by name of the figure; imported late, for matplotlib may be missing."""
     try:
-        import figure_coverage, figure_escape, figure_gates, figure_offsets, figure_oracle  # noqa: E401
+        import figure_coverage, figure_gates, figure_offsets, figure_oracle  # noqa: E401
         import figure_phases, figure_residual, figure_starts, figure_toy  # noqa: E401
     except ModuleNotFoundError as problem:
         raise Stop(INTERNAL, f"the Python module {problem.name} is missing; Debian packages: "
                              "python3-numpy python3-matplotlib") from None
     return {"offsets": figure_offsets, "gates": figure_gates, "phases": figure_phases, "residual": figure_residual,
-            "coverage": figure_coverage, "oracle": figure_oracle, "starts": figure_starts, "toy": figure_toy,
-            "escape": figure_escape}
+            "coverage": figure_coverage, "oracle": figure_oracle, "starts": figure_starts, "toy": figure_toy}
 
 
 def read(folder: Path) -> list:

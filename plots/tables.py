@@ -21,7 +21,6 @@ KEYS = {
     "positions": ("position",),
     "toy": ("run", "t"),
     "toy_field": ("p1", "p2"),
-    "escape": ("sigma_b",),
 }
 VALUES = {
     "trajectory": ("loss", "residual", "residual_law"),
@@ -34,14 +33,13 @@ VALUES = {
     "positions": ("count", "share", "low", "high", "uniform"),
     "toy": ("p1", "p2"),
     "toy_field": ("dp1", "dp2"),
-    "escape": ("rho", "time", "predicted"),
 }
 WHOLE = {"head", "offset", "phase", "block", "start", "distinct", "count", "position", "run"}
 BRANCHES = ("K", "V")
 SLACK = 1e-9  # rounding that a bound forgives
 
 # Smallest and largest value of a column; columns not listed take any finite number.
-BOUNDS = {name: (0.0, math.inf) for name in WHOLE | {"t", "time", "residual", "residual_law"}}
+BOUNDS = {name: (0.0, math.inf) for name in WHOLE | {"t", "residual", "residual_law"}}
 BOUNDS |= {name: (0.0, 1.0) for name in ("weight", "probability", "accuracy", "key", "value", "share",
                                          "low", "high", "occupancy", "uniform", "p1", "p2")}
 BOUNDS |= {name: (1.0, math.inf) for name in ("static_offsets", "avg_offsets")}

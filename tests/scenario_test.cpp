@@ -407,4 +407,20 @@ TEST_SUITE("fast") {
   }
 }
 
+TEST_SUITE("slow") {
+  TEST_CASE("every shipped scenario runs to an end of its own and fills its tables") {
+    for (const fs::path& file : shipped_scenarios()) {
+      CAPTURE(file);
+      const Report report = run_quietly(load_scenario(file, {}), true);
+      CHECK(report.summary.size() <= 19);
+      CHECK(report.tables.size() >= 2);
+      for (const CsvTable& csv : report.tables) CHECK(!rows(csv).empty());
+      if (report.results.contains("outcome")) {
+        CHECK(report.results["outcome"] != "step_limit");
+        CHECK(report.results["outcome"] != "not_finite");
+      }
+    }
+  }
+}
+
 }  // namespace phaselock::test
