@@ -18,8 +18,9 @@ T static_loss(const Model& model, const T* weights, T* gradient) {
   using std::exp;
   using std::log;
   const int H = model.heads, S = model.positions;
-  const double others = model.blocks - 1, per_query = 1.0 / model.phases();
-  const double top = model.beta * H * attention(model, 1.0).w;
+  const double others = model.blocks - 1;
+  const T per_query = T(1.0) / T(double(model.phases()));
+  const double top = model.beta * H * attention(model, 1.0).w;  // any number near the largest logit serves
   const T* value = weights + model.branch_rows();
   if (gradient)
     for (std::size_t k = 0; k < 2 * model.branch_rows(); ++k) gradient[k] = T(0.0);
@@ -28,7 +29,7 @@ T static_loss(const Model& model, const T* weights, T* gradient) {
   std::vector<T> right(S), other(S);  // e^(beta m) on the query's block and on each other block, scaled
   for (int q = 0; q < model.phases(); ++q) {
     for (int h = 0; h < H; ++h) a[h] = attention(model, weights[h * S + q]);
-    T Z((model.vocabulary - model.slots()) * std::exp(-top));
+    T Z = T(double(model.vocabulary - model.slots())) * exp(T(-top));
     T answer(0.0);
     for (int r = 0; r < S; ++r) {
       T m_right(0.0), m_other(0.0);
