@@ -30,12 +30,13 @@ def load_figures() -> dict:
     """The figure modules by name of the figure; imported late, for matplotlib may be missing."""
     try:
         import figure_coverage, figure_gates, figure_offsets, figure_oracle  # noqa: E401
-        import figure_phases, figure_residual, figure_starts, figure_toy  # noqa: E401
+        import figure_diagram, figure_phases, figure_residual, figure_stability, figure_starts, figure_toy  # noqa: E401
     except ModuleNotFoundError as problem:
         raise Stop(INTERNAL, f"the Python module {problem.name} is missing; Debian packages: "
                              "python3-numpy python3-matplotlib") from None
     return {"offsets": figure_offsets, "gates": figure_gates, "phases": figure_phases, "residual": figure_residual,
-            "coverage": figure_coverage, "oracle": figure_oracle, "starts": figure_starts, "toy": figure_toy}
+            "coverage": figure_coverage, "oracle": figure_oracle, "starts": figure_starts, "toy": figure_toy,
+            "stability": figure_stability, "diagram": figure_diagram}
 
 
 def read(folder: Path) -> list:

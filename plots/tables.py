@@ -21,6 +21,9 @@ KEYS = {
     "positions": ("position",),
     "toy": ("run", "t"),
     "toy_field": ("p1", "p2"),
+    "stability_map": ("beta", "heads"),
+    "diagram": ("x_low", "x_high", "y_low", "y_high", "outcome"),
+    "curves": ("at",),
 }
 VALUES = {
     "trajectory": ("loss", "residual", "residual_law"),
@@ -33,15 +36,23 @@ VALUES = {
     "positions": ("count", "share", "low", "high", "uniform"),
     "toy": ("p1", "p2"),
     "toy_field": ("dp1", "dp2"),
+    "stability_map": ("N_star",),
+    "diagram": ("selected", "colliding", "interior", "log10_n_star"),
+    "curves": ("n_sufficient", "n_star", "n_star_pair"),
 }
-WHOLE = {"head", "offset", "phase", "block", "start", "distinct", "count", "position", "run"}
+WHOLE = {"head", "heads", "offset", "phase", "block", "start", "distinct", "count", "position", "run"}
 BRANCHES = ("K", "V")
+# Columns of words, and which.
+WORDS = {"branch": BRANCHES,
+         "outcome": ("assumption", "proved", "selection", "interior", "distinct", "colliding", "unfinished",
+                     "always_stable", "threshold")}
 SLACK = 1e-9  # rounding that a bound forgives
 
 # Smallest and largest value of a column; columns not listed take any finite number.
-BOUNDS = {name: (0.0, math.inf) for name in WHOLE | {"t", "residual", "residual_law"}}
+BOUNDS = {name: (0.0, math.inf) for name in WHOLE | {"t", "residual", "residual_law", "beta", "N_star"}}
 BOUNDS |= {name: (0.0, 1.0) for name in ("weight", "probability", "accuracy", "key", "value", "share",
-                                         "low", "high", "occupancy", "uniform", "p1", "p2")}
+                                         "low", "high", "occupancy", "uniform", "p1", "p2",
+                                         "selected", "colliding", "interior")}
 BOUNDS |= {name: (1.0, math.inf) for name in ("static_offsets", "avg_offsets")}
 
 
@@ -51,7 +62,7 @@ class Malformed(Exception):
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of equal length by name: numbers (NaN = not available), or text for `branch`."""
+    """Columns of equal length by name: numbers (NaN = not available), or words."""
 
     columns: dict[str, np.ndarray]
 
@@ -107,10 +118,11 @@ def read_number(name: str, cell: str, may_be_empty: bool) -> float:
 
 
 def read_cell(name: str, cell: str, is_key: bool) -> float | str:
-    if name != "branch":
+    if name not in WORDS:
         return read_number(name, cell, may_be_empty=not is_key)
-    if cell not in BRANCHES:
-        raise ValueError(f"branch is '{cell[:40]}', it must be K or V")
+    if cell not in WORDS[name]:
+        *others, last = WORDS[name]
+        raise ValueError(f"{name} is '{cell[:40]}', it must be {', '.join(others)} or {last}")
     return cell
 
 

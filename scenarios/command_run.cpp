@@ -48,6 +48,7 @@ void dry_run(const Scenario& scenario, const Cost& cost, bool json) {
 void write_run(RunFolder& folder, const Scenario& scenario, const std::string& document, const Report& report) {
   folder.write("scenario.toml", write_scenario(scenario));
   for (const CsvTable& table : report.tables) folder.write(table.name, table.text);
+  if (!report.certificate.is_null()) folder.write("certificate.json", dump(report.certificate));
   folder.write("result.json", document);
   folder.commit();
 }
@@ -81,7 +82,7 @@ int command_run(const std::string& file, const CommandOptions& options) {
     const Report report = run_scenario(scenario, context);
     progress.clear();
     const Json document = {{"kind", name(scenario.kind)},
-                           {"verdict", nullptr},
+                           {"verdict", report.verdict()},
                            {"model", scenario_model_json(scenario)},
                            {"results", report.results},
                            {"provenance", provenance_json(seeds_json(scenario), started)}};

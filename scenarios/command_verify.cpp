@@ -92,10 +92,14 @@ CsvTable claims_table(const std::vector<ClaimResult>& results) {
   return csv;
 }
 
+/// REFUTED is worse than UNDECIDED or an assumption that does not hold.
 int worst_exit(const std::vector<ClaimResult>& results) {
-  int worst = int(Exit::done);
-  for (const ClaimResult& result : results) worst = std::max(worst, exit_code(result));
-  return worst;
+  bool undecided = false;
+  for (const ClaimResult& result : results) {
+    if (exit_code(result) == int(Exit::refuted)) return int(Exit::refuted);
+    undecided = undecided || exit_code(result) == int(Exit::undecided);
+  }
+  return int(undecided ? Exit::undecided : Exit::done);
 }
 
 /// One word for the whole: the worst outcome of the claims that are no controls.
@@ -125,11 +129,20 @@ void write_example(const RunFolder& folder, std::string_view scenario_name, Prog
   const std::filesystem::path place = std::filesystem::path("examples") / scenario_name;
   folder.write(place / "scenario.toml", write_scenario(scenario));
   for (const CsvTable& csv : report.tables) folder.write(place / csv.name, csv.text);
+  if (!report.certificate.is_null()) folder.write(place / "certificate.json", dump(report.certificate));
   folder.write(place / "result.json", dump({{"kind", name(scenario.kind)},
-                                            {"verdict", nullptr},
+                                            {"verdict", report.verdict()},
                                             {"model", scenario_model_json(scenario)},
                                             {"results", report.results},
                                             {"provenance", provenance_json(seeds_json(scenario), started)}}));
+}
+
+/// certificates/certificate-K.json, in the order of the claims.
+void write_certificates(const RunFolder& folder, const std::vector<ClaimResult>& results) {
+  int number = 0;
+  for (const ClaimResult& result : results)
+    for (const nlohmann::json& certificate : result.certificates)
+      folder.write(fmt::format("certificates/certificate-{:04d}.json", ++number), certificate.dump() + "\n");
 }
 
 }  // namespace
@@ -177,6 +190,7 @@ int command_verify(const std::string& what, const CommandOptions& options) {
                                    {"provenance", provenance_json(Json::object(), started)}});
     if (folder) {
       const CsvTable csv = claims_table(results);
+      write_certificates(*folder, results);
       folder->write("scenario.toml", command);
       folder->write(csv.name, csv.text);
       folder->write("result.json", text);

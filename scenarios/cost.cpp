@@ -76,6 +76,32 @@ Cost coverage_cost(const Scenario& scenario, const Sizes& n) {
   return {seeds * (64 + 4 * n.H) + threads() * copies * 2 * n.H * n.S * number, seeds * stages * flow_steps(scenario.flow)};
 }
 
+/// Largest value of a number over a diagram, given the one that it has off the axes.
+double largest(const DiagramKeys& diagram, DiagramNumber wanted, double otherwise) {
+  return diagram.x == wanted ? diagram.x_range[1] : diagram.y == wanted ? diagram.y_range[1] : otherwise;
+}
+
+/// All cells at the largest sizes, and as many again for refined ones.
+Cost diagram_cost(Scenario scenario) {
+  const DiagramKeys& d = scenario.diagram;
+  Model& m = scenario.model;
+  const double H = largest(d, DiagramNumber::heads, m.heads), S = largest(d, DiagramNumber::positions, m.positions);
+  m.heads = int(H), m.positions = int(S), m.vocabulary = int(largest(d, DiagramNumber::vocabulary, m.vocabulary));
+  const double cells = double(d.cells) * d.cells, finest = cells * std::pow(4.0, d.refine);
+  scenario.contexts.count = 1, scenario.search.starts = d.starts, scenario.sweep.seeds = d.seeds;
+  const Sizes n(m);
+  const Cost cell = d.what == DiagramQuestion::theorem1   ? search_cost(scenario, n)
+                    : d.what == DiagramQuestion::theorem2 ? coverage_cost(scenario, n)
+                                                          : Cost{0, 1};
+  return {threads() * cell.bytes + finest * 300, 2 * cells * cell.evaluations};
+}
+
+/// A threshold takes some hundred margins in balls, each about as much as a loss.
+Cost stability_cost(const Scenario& scenario, const Sizes& n) {
+  const double margins = 1000.0 * scenario.stability.betas * n.H;
+  return {threads() * 100 * (n.S + n.H) * number + scenario.stability.betas * n.H * 64, margins};
+}
+
 }  // namespace
 
 Cost estimate(const Scenario& scenario, bool tables) {
@@ -89,6 +115,10 @@ Cost estimate(const Scenario& scenario, bool tables) {
       return coverage_cost(scenario, n);
     case Kind::toy:
       return {double(tables ? scenario.flow.max_steps : 0) * 4 * 3 * number, stages * flow_steps(scenario.flow)};
+    case Kind::stability:
+      return stability_cost(scenario, n);
+    case Kind::diagram:
+      return diagram_cost(scenario);
   }
   return {};
 }

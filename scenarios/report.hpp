@@ -44,6 +44,10 @@ struct Report {
   Json results;
   std::vector<CsvTable> tables;
   std::vector<std::string> summary;  ///< lines for people
+  Json certificate = nullptr;        ///< a certificate of what the run proved (docs/certificate.md), or null
+
+  /// "PROVED" if the run carries a certificate, else null.
+  Json verdict() const { return certificate.is_null() ? Json() : Json("PROVED"); }
 };
 
 /// What a runner is given beside its scenario, and where it leaves what is worth keeping if it is interrupted.
@@ -57,11 +61,13 @@ Report run_flow(const Scenario& scenario, RunContext& context);
 Report run_search(const Scenario& scenario, RunContext& context);
 Report run_coverage(const Scenario& scenario, RunContext& context);
 Report run_toy(const Scenario& scenario, RunContext& context);
+Report run_stability(const Scenario& scenario, RunContext& context);
+Report run_diagram(const Scenario& scenario, RunContext& context);
 
 /// By the scenario's kind, after the check of sizes. Throws Failure, or Interrupted.
 Report run_scenario(const Scenario& scenario, RunContext& context);
 
-/// The sizes that a kind uses, with the scenario's key names.
+/// The numbers of the model that a kind uses and no axis runs over, with the scenario's key names.
 Json scenario_model_json(const Scenario& scenario);
 
 /// "L = 4, S = 4, H = 3, N = 64, gamma = 1, beta = 1".

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <limits>
 
+#include "certificate.hpp"
 #include "flow/rates.hpp"
 #include "gates.hpp"
 #include "inputs.hpp"
@@ -88,7 +89,7 @@ std::vector<CsvTable> flow_tables(const Scenario& scenario, const FlowResult& fl
   return {std::move(trajectory), std::move(gates), std::move(offsets), std::move(phases)};
 }
 
-Json flow_json(const Scenario& scenario, const FlowResult& flow, Json contexts, Json geometry) {
+Json flow_json(const Scenario& scenario, const FlowResult& flow, const Json& certificate, Json contexts, Json geometry) {
   const Model& model = scenario.model;
   Json states = Json::array();
   for (const SavedState& saved : flow.saved) {
@@ -109,7 +110,7 @@ Json flow_json(const Scenario& scenario, const FlowResult& flow, Json contexts, 
           {"conserved_drift", flow.conserved_drift ? Json(*flow.conserved_drift) : Json()},
           {"energy_residual", flow.energy_residual},
           {"states", std::move(states)},
-          {"certificate", nullptr},
+          {"certificate", certificate},
           {"t", flow.t},
           {"steps", flow.steps},
           {"ending", name(flow.ending)},
@@ -118,6 +119,11 @@ Json flow_json(const Scenario& scenario, const FlowResult& flow, Json contexts, 
           {"equilibrium", equilibrium_json(model, flow.equilibrium)},
           {"contexts", std::move(contexts)},
           {"geometry", std::move(geometry)}};
+}
+
+Json certificate_json(const Scenario& scenario, const FlowResult& flow) {
+  const auto certificate = trapping_certificate(scenario.model, scenario.geometry.kappa, scenario.gates.gates == GateWord::fixed, flow);
+  return certificate ? Json(*certificate) : Json();
 }
 
 std::vector<std::string> flow_summary(const Scenario& scenario, const FlowResult& flow, double kappa, double epsilon) {
@@ -139,6 +145,9 @@ std::vector<std::string> flow_summary(const Scenario& scenario, const FlowResult
       fmt::format("accuracy: mean {:.4g}, worst phase {:.4g}, gap {:.4g}", flow.phases.mean, flow.phases.worst, flow.phases.gap),
       fmt::format("energy residual: {:.3g}{}", flow.energy_residual,
                   flow.conserved_drift ? fmt::format("; drift of the conserved sums: {:.3g}", *flow.conserved_drift) : "")};
+  if (flow.trap)
+    lines.push_back(fmt::format("PROVED: the population flow from here converges to this selection in every context (box eta = {:.4g}, {} bits)",
+                                flow.trap->eta, flow.trap->precision));
   if (flow.equilibrium)
     lines.push_back(fmt::format("interior equilibrium: {} mixed gates, smallest curvature {:.4g}, smallest margin {:.4g}",
                                 flow.equilibrium->mixed_gates, flow.equilibrium->curvature, flow.equilibrium->margin));
@@ -170,8 +179,9 @@ Report run_flow(const Scenario& scenario, RunContext& context) {
   if (fixed) {
     const FlowResult flow = static_flow(model, scenario.geometry.kappa, initial_biases(scenario), options);
     const Json geometry = {{"kappa", scenario.geometry.kappa}, {"epsilon", 0.0}};
-    return {flow_json(scenario, flow, nullptr, geometry), flow_tables(scenario, flow),
-            flow_summary(scenario, flow, scenario.geometry.kappa, 0.0)};
+    const Json certificate = certificate_json(scenario, flow);
+    return {flow_json(scenario, flow, certificate, nullptr, geometry), flow_tables(scenario, flow),
+            flow_summary(scenario, flow, scenario.geometry.kappa, 0.0), certificate};
   }
   const Geometry geometry = make_geometry(scenario);
   const Contexts contexts = make_contexts(scenario);
@@ -179,8 +189,9 @@ Report run_flow(const Scenario& scenario, RunContext& context) {
       table_flow(model, geometry, contexts, GateClass(int(scenario.gates.gates)), initial_tables(scenario, geometry), options);
   const Json sample = {{"count", contexts.size()}};
   const Json facts = {{"kappa", geometry.kappa()}, {"epsilon", geometry.epsilon()}};
-  return {flow_json(scenario, flow, sample, facts), flow_tables(scenario, flow),
-          flow_summary(scenario, flow, geometry.kappa(), geometry.epsilon())};
+  const Json certificate = certificate_json(scenario, flow);
+  return {flow_json(scenario, flow, certificate, sample, facts), flow_tables(scenario, flow),
+          flow_summary(scenario, flow, geometry.kappa(), geometry.epsilon()), certificate};
 }
 
 }  // namespace phaselock

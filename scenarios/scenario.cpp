@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "files.hpp"
@@ -66,7 +67,7 @@ void replace_earlier(std::vector<Setting>& settings, std::vector<Setting> later)
 
 std::string kinds_text(const Key& key) {
   std::vector<std::string> names;
-  for (const Kind kind : {Kind::flow, Kind::search, Kind::coverage, Kind::toy})
+  for (const Kind kind : {Kind::flow, Kind::search, Kind::coverage, Kind::toy, Kind::stability, Kind::diagram})
     if (key.applies_to(kind)) names.push_back(toml_quoted(name(kind)));
   return fmt::format("{}", fmt::join(names, ", "));
 }
@@ -144,10 +145,49 @@ void check_times(const Scenario& s) {
   }
 }
 
+void check_stability(const Scenario& s) {
+  const std::vector<double>& pattern = s.stability.pattern;
+  const auto fits = [&](double r) { return r == std::floor(r) && r < s.model.phases(); };
+  if (int(pattern.size()) != s.model.heads || !std::all_of(pattern.begin(), pattern.end(), fits))
+    throw s.failure("stability.pattern", fmt::format("stability.pattern must be a list of {} whole numbers from 0 to {}: a key offset for each of "
+                                                     "model.heads, none ending a block",
+                                                     s.model.heads, s.model.phases() - 1));
+  if (!(s.stability.beta_range[0] < s.stability.beta_range[1])) throw s.failure("stability.beta_range", "stability.beta_range must increase");
+}
+
+void check_axis(const Scenario& s, const std::string& key, DiagramNumber number, const std::vector<double>& range) {
+  const DiagramQuestion what = s.diagram.what;
+  const bool of_start = number == DiagramNumber::rho || number == DiagramNumber::kappa;
+  if ((of_start && what != DiagramQuestion::theorem2) || (number == DiagramNumber::vocabulary && what == DiagramQuestion::n_star))
+    throw s.failure(key, fmt::format("{} = \"{}\" has no effect on diagram.what = \"{}\"", key, name(number), name(what)));
+  const double most = DiagramAxis{number, 1, 1}.is_whole() ? 1e9 : number == DiagramNumber::gamma ? 1.0 : 1e6;
+  if (!(range[0] < range[1] && range[1] <= most))
+    throw s.failure(key + "_range", fmt::format("{}_range of {} must increase, to at most {:g}", key, name(number), most));
+}
+
+void check_diagram(const Scenario& s) {
+  check_axis(s, "diagram.x", s.diagram.x, s.diagram.x_range);
+  check_axis(s, "diagram.y", s.diagram.y, s.diagram.y_range);
+  if (s.diagram.x == s.diagram.y) throw s.failure("diagram.y", "diagram.y must differ from diagram.x");
+}
+
 /// The toy has two phases and two heads of its own; the other sizes only make its Model a valid one.
 void set_toy_sizes(Model& model) {
   model.positions = model.heads = 2;
   model.vocabulary = int(std::min(2LL * model.blocks, 2000000000LL));
+}
+
+/// Numbers on an axis get a value of it, so that the model off the axes is a valid one.
+void set_axis_numbers(Scenario& s) {
+  const auto put = [&](DiagramNumber number, const std::vector<double>& range) {
+    if (number == DiagramNumber::vocabulary) s.model.vocabulary = int(range[1]);
+    if (number == DiagramNumber::positions) s.model.positions = int(std::ceil(range[0]));
+    if (number == DiagramNumber::heads) s.model.heads = int(std::ceil(range[0]));
+    if (number == DiagramNumber::beta) s.model.beta = range[0];
+    if (number == DiagramNumber::gamma) s.model.gamma = range[0];
+  };
+  put(s.diagram.x, s.diagram.x_range);
+  put(s.diagram.y, s.diagram.y_range);
 }
 
 void check(Scenario& scenario) {
@@ -155,11 +195,16 @@ void check(Scenario& scenario) {
   check_gates(scenario);
   check_times(scenario);
   if (scenario.kind == Kind::toy) set_toy_sizes(scenario.model);
+  if (scenario.kind == Kind::diagram) {
+    check_diagram(scenario);
+    set_axis_numbers(scenario);
+  }
   try {
     validate(scenario.model);
   } catch (const DomainError& error) {
     throw scenario.failure(error);
   }
+  if (scenario.kind == Kind::stability) check_stability(scenario);
 }
 
 /// Makes a file's path absolute: paths in a scenario are relative to its folder, those of --set to the current one.
@@ -173,7 +218,7 @@ void resolve(const Scenario& scenario, std::string_view key, std::string& file, 
 }  // namespace
 
 std::string_view name(Kind kind) {
-  static constexpr std::string_view names[] = {"flow", "search", "coverage", "toy"};
+  static constexpr std::string_view names[] = {"flow", "search", "coverage", "toy", "stability", "diagram"};
   return names[int(kind)];
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "diagram.hpp"
 #include "errors.hpp"
 #include "failure.hpp"
 #include "flow/flow.hpp"
@@ -18,7 +19,7 @@
 namespace phaselock {
 
 // The order of each enumeration is that of its words in the table of keys.
-enum class Kind { flow, search, coverage, toy };
+enum class Kind { flow, search, coverage, toy, stability, diagram };
 enum class GeometryKind { exact, perturbed, embeddings };
 enum class GateWord { linear, fixed, tied, uniform, oracle };
 enum class Sampling { balanced, independent };
@@ -50,7 +51,7 @@ struct ContextKeys {
 
 struct FlowKeys {
   double until = 1e6;
-  StopRule stop = StopRule::residual;
+  StopRule stop = StopRule::certified;
   double residual = 1e-3;
   std::vector<double> save_at;
   double rtol = 1e-10, atol = 1e-12;
@@ -72,6 +73,19 @@ struct ToyKeys {
   std::vector<double> theta = {1e-3, -2e-3};
 };
 
+struct StabilityKeys {
+  std::vector<double> pattern;  ///< key offset of each head, the same in every block
+  std::vector<double> beta_range = {1, 20};
+  int betas = 39;
+};
+
+struct DiagramKeys {
+  DiagramQuestion what = DiagramQuestion::theorem1;
+  DiagramNumber x = DiagramNumber::vocabulary, y = DiagramNumber::beta;
+  std::vector<double> x_range, y_range;
+  int cells = 24, refine = 2, starts = 4, seeds = 20;
+};
+
 struct Scenario {
   Kind kind = Kind::flow;
   Model model;
@@ -83,6 +97,8 @@ struct Scenario {
   SearchKeys search;
   SweepKeys sweep;
   ToyKeys toy;
+  StabilityKeys stability;
+  DiagramKeys diagram;
 
   std::string source;                                      ///< the file's name as the user gave it
   std::map<std::string, std::string, std::less<>> places;  ///< of each key that was given: `file:line:column` or `--set K=V`
@@ -93,6 +109,8 @@ struct Scenario {
   /// The same for an error of the mathematics, whose message begins with the key's path.
   Failure failure(const DomainError& error) const;
 
+  /// Whether a diagram runs over this number: its own key then has no effect.
+  bool is_on_axis(DiagramNumber number) const { return kind == Kind::diagram && (diagram.x == number || diagram.y == number); }
   bool is_exact() const { return geometry.kind == GeometryKind::exact; }
   bool is_given(std::string_view key) const { return places.find(key) != places.end(); }
 };

@@ -21,7 +21,7 @@ std::vector<std::string_view> split(std::string_view words) {
   return parts;
 }
 
-std::string range_text(const Range& range, bool whole) {
+std::string range_text(const Limits& range, bool whole) {
   const bool low = std::isfinite(range.low), high = std::isfinite(range.high);
   if (whole) return fmt::format("from {:.0f} to {:.0f}", range.low, range.high);
   if (low && high)

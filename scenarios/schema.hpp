@@ -23,7 +23,7 @@ struct WordPlace {
 using ValuePlace = std::variant<int*, std::int64_t*, std::uint64_t*, double*, bool*, std::string*, std::vector<double>*, WordPlace>;
 
 /// Allowed numbers, of each entry for lists.
-struct Range {
+struct Limits {
   long double low = -std::numeric_limits<long double>::infinity();
   long double high = std::numeric_limits<long double>::infinity();
   bool open_low = false, open_high = false;
@@ -38,7 +38,7 @@ struct Key {
   ValuePlace (*place)(Scenario&);
   Kinds kinds;
   std::string_view help;
-  Range range{};
+  Limits range{};
   std::string_view words{};  ///< "exact|perturbed|embeddings"
   std::size_t length = 0;    ///< of a list; 0: any
   bool required = false;
@@ -50,7 +50,7 @@ struct Key {
   bool has_effect(const Scenario& scenario) const { return applies_to(scenario.kind) && (!applies || applies(scenario)); }
 
   // For the table: the same key, changed in one respect.
-  constexpr Key in(Range numbers) const {
+  constexpr Key in(Limits numbers) const {
     Key key = *this;
     key.range = numbers;
     return key;

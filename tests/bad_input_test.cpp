@@ -65,6 +65,11 @@ void check(const BadInput& bad) {
   CHECK(folder.listing() == before);
 }
 
+/// The small flow's model under another kind.
+std::string of_kind(const std::string& kind, const std::string& more) {
+  return "kind = \"" + kind + "\"\n" + small_flow(more).substr(small_flow().find("[model]"));
+}
+
 void check_all(const std::vector<BadInput>& cases) {
   for (const BadInput& bad : cases) check(bad);
 }
@@ -80,7 +85,7 @@ TEST_SUITE("fast") {
          64,
          {"x.toml:4:1", "unknown key model.blocs", "did you mean model.blocks?", "vocabulary"}},
         {"unknown section", small_flow("[flwo]\nuntil = 1.0\n"), {}, 64, {"x.toml:10:", "flwo", "sections", "geometry"}},
-        {"unknown empty section", small_flow("[stability]\n"), {}, 64, {"x.toml:10:", "unknown key stability"}},
+        {"unknown empty section", small_flow("[certificate]\n"), {}, 64, {"x.toml:10:", "unknown key certificate"}},
         {"unknown key at the top", "colour = 1\n" + small_flow(), {}, 64, {"x.toml:1:1", "unknown key colour"}},
         {"key of another kind",
          small_flow("[toy]\nA = 2.0\n"),
@@ -94,10 +99,18 @@ TEST_SUITE("fast") {
          {"x.toml:11:1", "geometry.epsilon applies only to geometry.kind = \"perturbed\""}},
         {"too deep", small_flow("[sweep.over]\nx = [1.0]\n"), {}, 64, {"x.toml:10:", "unknown key sweep.over"}},
         {"kind of no run",
-         changed("\"flow\"", "\"stability\""),
+         changed("\"flow\"", "\"certificate\""),
          {},
          64,
-         {"x.toml:2:1", "kind = \"stability\"", "flow, search, coverage, toy"}},
+         {"x.toml:2:1", "kind = \"certificate\"", "flow, search, coverage, toy, stability, diagram"}},
+        {"pattern beyond the block", of_kind("stability", "[stability]\npattern = [2]\n"),
+         {}, 64, {"x.toml:10:1", "stability.pattern must be a list of 1 whole numbers from 0 to 1"}},
+        {"axis without effect", of_kind("diagram", "[diagram]\nx = \"kappa\"\nx_range = [1, 2]\ny_range = [1, 2]\n"),
+         {}, 64, {"x.toml:10:1", "diagram.x = \"kappa\" has no effect on diagram.what = \"theorem1\""}},
+        {"axis that falls", of_kind("diagram", "[diagram]\nx_range = [20, 12]\ny_range = [1, 2]\n"),
+         {}, 64, {"x.toml:10:1", "diagram.x_range of N must increase"}},
+        {"axes alike", of_kind("diagram", "[diagram]\nx = \"beta\"\nx_range = [1, 2]\ny_range = [1, 2]\n"),
+         {}, 64, {"x.toml", "diagram.y must differ"}},
         {"kind missing", "[model]\nblocks = 4\n", {}, 64, {"x.toml:1:1", "kind is missing", "flow, search"}},
         {"model key missing", changed("beta = 1.0\n", ""), {}, 64, {"x.toml: model.beta is missing", "> 0"}},
         {"override of an unknown key",

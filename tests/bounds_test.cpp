@@ -88,7 +88,8 @@ TEST_SUITE("fast") {
     Stream stream(12, Purpose::choice);
     for (int k = 0; k < 100; ++k) {
       const Model model = random_theorem_model(stream);
-      CHECK(distinct_loss(model) == doctest::Approx(context_loss(model, selection_gates(model, distinct_pattern(model)))).epsilon(1e-13));
+      CHECK(distinct_loss(model) ==
+            doctest::Approx(context_loss(model, selection_gates(model, distinct_pattern(model)))).epsilon(1e-13));
       std::vector<int> pattern(std::size_t(model.heads) * model.blocks);
       for (int& r : pattern) r = int(stream.below(model.phases()));
       CHECK(context_loss(model, selection_gates(model, pattern)) >= distinct_loss(model) - 1e-13);
@@ -103,11 +104,103 @@ TEST_SUITE("fast") {
       const Model m = random_theorem_model(stream);
       const auto [w1, o1] = attention(m, 1.0);
       const auto log_Z = [&](int heads) {
-        return std::log(m.vocabulary + std::expm1(m.beta * heads * w1) + (m.heads - heads) * m.blocks * std::expm1(m.beta / m.blocks) +
+        return std::log(m.vocabulary + std::expm1(m.beta * heads * w1) +
+                        (m.heads - heads) * m.blocks * std::expm1(m.beta / m.blocks) +
                         (m.blocks - 1) * heads * std::expm1(m.beta * o1));
       };
       for (int heads = 1; heads < m.heads; ++heads) CHECK(log_Z(heads - 1) + log_Z(heads + 1) > 2 * log_Z(heads));
     }
+  }
+
+  TEST_CASE("decisions and enclosures agree with the double functions") {
+    Stream stream(15, Purpose::choice);
+    const auto inside = [](double x, Enclosure e) { return e.low <= x * (1 + 1e-12) && x * (1 - 1e-12) <= e.high; };
+    for (int k = 0; k < 200; ++k) {
+      const Model model = random_theorem_model(stream);
+      CAPTURE(k);
+      const double N = model.vocabulary, n0 = sufficient_n0(model), n1 = sufficient_n1(model), n2 = sufficient_n2(model),
+                   n_star = necessary_n_star(model);
+      for (const auto& [x, e] : {std::pair{n0, enclose_n0(model)},
+                                 {n1, enclose_n1(model)},
+                                 {n2, enclose_n2(model)},
+                                 {n_star, enclose_n_star(model)},
+                                 {distinct_loss(model), enclose_distinct_loss(model)}}) {
+        CHECK(inside(x, e));
+        CHECK(e.high - e.low <= 1e-12 * std::abs(x));
+      }
+      CHECK((above_n0(model) == Decision::yes) == (N > n0));
+      CHECK((above_n1(model) == Decision::yes) == (N > n1 || n1 == model.slots()));
+      CHECK((above_n2(model) == Decision::yes) == (N > n2 || n2 == model.slots()));
+      CHECK((below_n_star(model) == Decision::yes) == (N < n_star));
+      if (model.heads < model.phases()) {
+        const Enclosure stability = enclose_distinct_stability(model);
+        CHECK((stability.high < 0.0) == (below_n_star(model) == Decision::yes));
+        CHECK(distinct_stability(model) == doctest::Approx(stability.low).epsilon(1e-9));
+      }
+    }
+  }
+
+  TEST_CASE("decisions at the vocabularies next to the bounds of the theory note") {
+    const auto at = [](int N) { return Model{4, 3, 1, N, 1.0, 10.0}; };
+    CHECK(below_n_star(at(191)) == Decision::yes);
+    CHECK(below_n_star(at(192)) == Decision::no);
+    CHECK(above_n0(at(606)) == Decision::no);
+    CHECK(above_n0(at(607)) == Decision::yes);
+    CHECK(above_n2(at(512)) == Decision::no);
+    CHECK(above_n2(at(513)) == Decision::yes);
+    CHECK(above_n1({4, 4, 3, 6536, 1.0, 8.0}) == Decision::no);
+    CHECK(above_n1({4, 4, 3, 6537, 1.0, 8.0}) == Decision::yes);
+    CHECK(below_n_star({4, 4, 3, 16, 1.0, 8.0}) == Decision::no);  // H = S - 1
+    CHECK(enclose_n1({4, 4, 3, 16, 1.0, 700.0 / 3}).low > 1e49);   // no overflow
+  }
+
+  TEST_CASE("form 2: log(Z'/Z) is at most beta sum of rise * E(beta m')/(N + E(beta m')), for any change that keeps the sum of m") {
+    Stream stream(16, Purpose::choice);
+    for (int k = 0; k < 500; ++k) {
+      const int tokens = 3 + int(stream.below(12));
+      const double beta = 8 * stream.uniform(), N = tokens + 100 * stream.uniform();
+      std::vector<double> before(tokens), after(tokens);
+      double sum_before = 0.0, sum_after = 0.0;
+      for (int j = 0; j < tokens; ++j) {
+        sum_before += before[j] = std::pow(stream.uniform(), 3);
+        sum_after += after[j] = std::pow(stream.uniform(), 3);
+      }
+      double Z = N, Z_after = N, cost = 0.0;
+      for (int j = 0; j < tokens; ++j) {
+        after[j] *= sum_before / sum_after;
+        Z += std::expm1(beta * before[j]);
+        Z_after += std::expm1(beta * after[j]);
+        if (after[j] > before[j]) cost += beta * (after[j] - before[j]) / (1 + N / std::expm1(beta * after[j]));
+      }
+      CHECK(std::log(Z_after / Z) <= cost + 1e-12);
+    }
+  }
+
+  TEST_CASE("N2 is at most N0 or L S, and above it an exchange for the best selection lowers the loss, whatever the other gates") {
+    Stream stream(17, Purpose::choice);
+    int tried = 0;
+    for (int k = 0; k < 300; ++k) {
+      Model model = random_theorem_model(stream, 4);
+      const double n2 = sufficient_n2(model);
+      CHECK(n2 <= std::max(sufficient_n0(model), double(model.slots())) * (1 + 1e-12));
+      if (n2 > 1e9) continue;
+      model.vocabulary = std::max(model.slots(), int(std::floor(n2)) + 1);
+      ContextGates gates = test::random_gates(model, 1700 + k, 3.0);
+      const double before = context_loss(model, gates);
+      const int h = int(stream.below(model.heads)), l = int(stream.below(model.blocks));
+      double best = INFINITY;
+      for (int r = 0; r < model.phases(); ++r) {
+        ContextGates trial = gates;
+        for (int s = 0; s < model.positions; ++s) {
+          trial.key[gate_index(model, h, l, s)] = s == r;
+          trial.value[gate_index(model, h, l, s)] = s == r + 1;
+        }
+        best = std::min(best, context_loss(model, trial));
+      }
+      CHECK(best < before);
+      ++tried;
+    }
+    CHECK(tried > 200);
   }
 
   TEST_CASE("above N0 replacing the gates of a head and block by the best selection lowers the loss, whatever the others") {

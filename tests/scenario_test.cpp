@@ -151,6 +151,18 @@ TEST_SUITE("fast") {
     CHECK(parse("kind = \"toy\"\n" + model).model.heads == 2);  // the toy has sizes of its own
   }
 
+  TEST_CASE("numbers on a diagram's axes need no value of their own") {
+    const std::string axes = "[diagram]\nx = \"N\"\nx_range = [12, 1e6]\ny = \"beta\"\ny_range = [1, 20]\n";
+    const Scenario s = parse("kind = \"diagram\"\n[model]\nblocks = 4\npositions = 3\nheads = 1\ngamma = 1\n" + axes);
+    CHECK(s.diagram.x == DiagramNumber::vocabulary);
+    CHECK(s.diagram.y_range == std::vector<double>{1.0, 20.0});
+    const Json numbers = scenario_model_json(s);
+    CHECK(numbers.contains("heads"));
+    CHECK_FALSE(numbers.contains("vocabulary"));
+    CHECK_FALSE(numbers.contains("beta"));
+    CHECK(write_scenario(s).find("vocabulary") == std::string::npos);
+  }
+
   TEST_CASE("overrides replace and add keys, words without quotes") {
     const std::string text = "kind = \"flow\"\n" + model;
     const Scenario s =
@@ -170,6 +182,8 @@ TEST_SUITE("fast") {
         {"kind = \"flow\"\n" + model, {"geometry.kind=embeddings", "geometry.file=w.npy", "geometry.normalize=false"}},
         {"kind = \"search\"\n" + model, {"search.starts=3"}},
         {"kind = \"coverage\"\n" + model, {"sweep.seeds=12", "flow.stop=time", "model.beta=0.1"}},
+        {"kind = \"stability\"\n" + model, {"stability.pattern=[0, 2, 2]", "stability.betas=5"}},
+        {"kind = \"diagram\"\n" + model, {"diagram.what=theorem2", "diagram.x=rho", "diagram.x_range=[1e-3, 1]", "diagram.y_range=[1, 2]"}},
         {"kind = \"toy\"\n" + model, {"toy.A=1e-300", "toy.theta=[0.1, -3]"}}};
     for (const auto& [text, overrides] : cases) {
       CAPTURE(text);
@@ -322,6 +336,41 @@ TEST_SUITE("fast") {
     CHECK(tables[11] == 0.5);
     CHECK(tables[12] == 0.0);
     CHECK(tables[36 + 12] == 0.25);
+  }
+
+  TEST_CASE("a stability report: threshold, margins, map, and where only distinct patterns are stable") {
+    const Scenario s = parse("kind = \"stability\"\n" + model, {"model.beta=8", "model.vocabulary=1000", "stability.pattern=[0, 0, 2]", "stability.betas=3"});
+    const Report report = run_quietly(s, true);
+    const Json& r = report.results;
+    CHECK(r["N_star"].get<double>() == doctest::Approx(2940.3827815209993).epsilon(1e-9));
+    CHECK(r["N_star_interval"]["low"].get<double>() < r["N_star"].get<double>());
+    CHECK(r["N_star_interval"]["high"].get<double>() > r["N_star"].get<double>());
+    CHECK(r["N_star_interval"]["proved"] == true);
+    CHECK(r["stable"] == false);
+    REQUIRE(r["margins"].size() == 2);
+    CHECK(r["margins"][1].size() == 3);
+    CHECK(r["margins"][1][0].get<double>() < 0.0);
+    CHECK(r["margins"][1][2].get<double>() > 0.0);
+    CHECK(r["distinct_and_no_collision"]["low"] == 16.0);
+    CHECK(r["distinct_and_no_collision"]["high"].get<double>() == doctest::Approx(2940.3827815209993).epsilon(1e-9));
+    CHECK(rows(table(report, "stability_map.csv")).size() == 9);
+    CHECK(run_quietly(parse("kind = \"stability\"\n" + model, {"model.heads=1", "stability.pattern=[2]"}), false)
+              .results["distinct_and_no_collision"]
+              .is_null());
+  }
+
+  TEST_CASE("a diagram's report: cells, outcomes and curves") {
+    const Scenario s = parse("kind = \"diagram\"\n" + model,
+                             {"model.positions=3", "model.heads=1", "diagram.x_range=[12, 1e4]", "diagram.y_range=[1, 20]", "diagram.cells=4", "diagram.refine=1"});
+    const Report report = run_quietly(s, true);
+    int cells = 0;
+    for (const auto& [outcome, count] : report.results["outcomes"].items()) cells += count.get<int>();
+    CHECK(report.results["cells"] == cells);
+    CHECK(report.results["outcomes"].contains("proved"));
+    CHECK(report.results["x"]["number"] == "N");
+    CHECK(report.results["x"]["logarithmic"] == true);
+    CHECK(int(rows(table(report, "diagram.csv")).size()) == cells);
+    CHECK(rows(table(report, "curves.csv")).size() == 200);
   }
 
   TEST_CASE("a search's report") {

@@ -22,14 +22,15 @@ ClaimResult check_distinctness(const Model& model);
 /// Theorem 1 on `contexts` sampled contexts of a vocabulary with a dense Gram matrix.
 ClaimResult check_theorem1_perturbed(const Model& model, const Geometry& geometry, const char* vocabulary, int contexts, int starts);
 
-/// One row of the plan of theorem2: flows of seeds 1..seeds from a ball of radius rho, smallest balanced sample.
+/// One row of the plan of theorem2: flows of seeds 1..seeds from a ball of radius rho; linear gates on the smallest balanced sample, or static gates.
 struct FlowPlan {
   Model model;
   double rho;
   int seeds;
+  GateClass gate_class = GateClass::linear;
 };
 
-/// theorem2 and static_agreement over the same flows; `gate_class` other than linear makes a negative control (theorem2 only).
+/// theorem2 and static_agreement over the same flows; each flow ends PROVED (with a certificate), interior, or undecided with its reason.
 std::vector<ClaimResult> check_theorem2(const std::vector<FlowPlan>& plan, double kappa, const Progress& progress);
 ClaimResult check_theorem2_control(const Model& model, double kappa, GateClass gate_class, int seeds);
 ClaimResult check_sample_independence(const Model& model, double kappa, double rho, int seeds);

@@ -11,16 +11,17 @@ constexpr std::array claim_table{
     Claim{"theorem1", "Theorem 1: optimal compression selects",
           "Every global minimizer of the loss over the oracle class has, in every context, block and head, pK = e_r and pV = e_(r+1).",
           "exact geometry; L >= 4, S >= 3, H < S, N >= L S",
-          "PROVED if N > N0 or N >= N1 (sufficient bounds). SUPPORTED between N*(distinct) and these if the continuous search, joined with the "
-          "search over patterns, finds nothing below loss* and its optimum is a selection.",
-          "REFUTED if N < N*(distinct): a distinct pattern then has a negative KKT margin, so no selection is a local minimum of the loss; the better "
-          "optimum is shown. REFUTED also if the search finds a loss below loss* - 1e-8.",
-          "statement: paper, Theorem 1; bounds N0, N1, N*: this project, theory.md section 4"},
+          "PROVED, in ball arithmetic, if N > N0, N1 or N2 (sufficient bounds), or if branch and bound, within at most 20000 boxes, leaves selections only. "
+          "SUPPORTED otherwise if N > N*(distinct) and the continuous search, joined with the search over patterns, finds nothing below loss* and its "
+          "optimum is a selection.",
+          "REFUTED, in ball arithmetic, if N < N*(distinct): a distinct pattern then has a negative KKT margin, so no selection is a local minimum of "
+          "the loss; the better optimum is shown. REFUTED also if the search finds gates whose enclosed loss is below loss*.",
+          "statement: paper, Theorem 1; bounds and branch and bound: this project, theory.md section 4"},
     Claim{"distinctness", "Theorem 1: heads of one block select distinct positions",
           "Among selection patterns the minimizers are exactly those with distinct positions in every block, [n!/(n-H)!]^L of them, all with loss*.",
-          "exact geometry; H < S; the pattern space is small enough to enumerate ((S-1)^(H L) <= 20000)",
-          "PROVED for the model if all patterns were enumerated, exactly the distinct ones are within 1e-12 of loss*, and every other is above it "
-          "by more than 1e-9.",
+          "exact geometry; L >= 4, S >= 3, H < S",
+          "PROVED for the model if all patterns were enumerated ((S-1)^(H L) <= 20000), exactly the distinct ones are within 1e-12 relative of loss*, and "
+          "every other is above it by a thousand times that. SUPPORTED if so many random patterns, half of them distinct, agree.",
           "REFUTED if a pattern that is not distinct reaches loss*, or a distinct one does not.",
           "statement: paper, Theorem 1; loss* and proof for every N >= L S: this project, theory.md section 4"},
     Claim{"theorem1_perturbed", "Theorem 1 at epsilon > 0",
@@ -37,8 +38,10 @@ constexpr std::array claim_table{
           "SUPPORTED if the lower Clopper-Pearson bound (95%) of the share of flows that select is at least 0.95. A flow selects if every gate of every "
           "sampled context, and the bound over all contexts of the vocabulary, is within 1e-2 of one position, K and V adjacent, and static "
           "and per-window effective offsets are below 1.05.",
-          "REFUTED if the upper Clopper-Pearson bound is below 0.95; between, UNDECIDED.",
-          "paper, Theorem 2 (informal); checks: this project, theory.md section 5"},
+          "REFUTED if the upper Clopper-Pearson bound is below 0.95; between, UNDECIDED. The verdict is on the share; each flow for itself ends PROVED "
+          "(its end state lies in a trapping box whose inequality holds in balls: from there the population flow converges in every context), "
+          "interior (a gate stays mixed at a minimum) or undecided with its reason.",
+          "paper, Theorem 2 (informal); trapping certificate and checks: this project, theory.md section 5"},
     Claim{"static_agreement", "Linear gates follow their static part",
           "The flow of linear gates and the static flow from its token-mean biases select the same positions.",
           "as theorem2",
@@ -62,10 +65,10 @@ constexpr std::array claim_table{
           "SUPPORTED if both rates measured on the flow agree with the formulas to 1e-4 relative and the difference grows faster.",
           "REFUTED otherwise.", "paper, appendix A.1; reconstruction and rates: this project, theory.md section 6"},
     Claim{"toy_endpoints", "Toy example: endpoints",
-          "Every start off the symmetric point sharpens to one-hot heads, and complementary endpoints have a lower loss than equal ones.",
+          "Almost every start off the symmetric point sharpens to one-hot heads, and complementary endpoints have a lower loss than equal ones.",
           "as toy_rates; random starts of standard deviation 1e-2",
           "SUPPORTED if the lower Clopper-Pearson bound (95%) of the share of starts that sharpen is at least 0.95 and the complementary loss is the lower.",
-          "REFUTED otherwise.", "paper, appendix A.1; this project, theory.md section 6"},
+          "REFUTED if the upper bound is below 0.95 or the complementary loss is not the lower; between, UNDECIDED.", "paper, appendix A.1; this project, theory.md section 6"},
     Claim{"coverage_symmetry", "Each head's position is uniform",
           "Over random starts of the static flow a head selects each of the S - 1 key offsets with the same probability.",
           "exact geometry; static gates; independent starts; heads that selected",

@@ -38,6 +38,7 @@ struct ClaimResult {
   std::vector<Assumption> assumptions;
   nlohmann::ordered_json evidence;  ///< numbers, in reading order; "summary" is one line for the table
   Verdict verdict = Verdict::undecided;
+  std::vector<nlohmann::json> certificates = {};  ///< of what was proved (docs/certificate.md)
   std::optional<std::string> expected;  ///< negative controls: the outcome that must appear, "REFUTED" or "ASSUMPTION" for instance
 
   bool assumptions_hold() const;

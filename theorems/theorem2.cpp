@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "certificate.hpp"
 #include "checks.hpp"
 #include "flow/rates.hpp"
 #include "gates.hpp"
@@ -41,15 +42,29 @@ double largest(const std::vector<double>& values) { return *std::max_element(val
 /// What one seed of a plan leaves behind.
 struct SeedRecord {
   bool selects = false, agrees = false, collides = false;
+  std::optional<nlohmann::json> certificate;
   FlowOutcome outcome{};
   double static_offsets = 0, avg_offsets = 0, residual_all = 0, energy = 0, drift = 0, rate_ratio = 0;
 };
 
+const char* why_unproved(FlowOutcome outcome) {
+  switch (outcome) {
+    case FlowOutcome::interior: return "interior equilibrium: a gate stays mixed";
+    case FlowOutcome::selected: return "undecided: selected numerically, but no trapping box of this selection passes";
+    case FlowOutcome::undecided: return "undecided: the end time came first";
+    case FlowOutcome::step_limit: return "undecided: step limit";
+    case FlowOutcome::not_finite: return "undecided: not finite";
+  }
+  return "";
+}
+
 SeedRecord run_seed(const FlowPlan& plan, double kappa, int seed) {
-  const Contexts contexts = sample_balanced(plan.model, balanced_group(plan.model), seed);
-  const FlowResult flow = flow_of_seed(plan.model, kappa, plan.rho, seed, contexts);
-  const FlowResult fixed = static_flow(plan.model, kappa, static_part(plan.model, flow.initial), quick_flow());
+  const bool linear = plan.gate_class == GateClass::linear;
+  const FlowResult flow = linear ? flow_of_seed(plan.model, kappa, plan.rho, seed, sample_balanced(plan.model, balanced_group(plan.model), seed))
+                                 : static_flow(plan.model, kappa, initial_bias(plan.model, kappa, plan.rho, seed), quick_flow());
+  const FlowResult fixed = linear ? static_flow(plan.model, kappa, static_part(plan.model, flow.initial), quick_flow()) : flow;
   SeedRecord record;
+  record.certificate = trapping_certificate(plan.model, kappa, !linear, flow);
   record.outcome = flow.outcome;
   record.selects = selects(flow);
   record.agrees = fixed.gates.selection == flow.gates.selection;
@@ -76,17 +91,27 @@ std::vector<ClaimResult> check_theorem2(const std::vector<FlowPlan>& plan, doubl
   std::int64_t total = 0, selecting = 0, agreeing = 0, colliding = 0;
   std::vector<double> spread_of_offsets;
   double low_ratio = INFINITY, high_ratio = 0.0, energy = 0.0, drift = 0.0;
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array(), agreement_rows = rows;
+  std::int64_t proved = 0;
+  std::map<std::string, std::int64_t> without_proof;
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array(), agreement_rows = rows, unproved = rows;
   for (std::size_t k = 0; k < plan.size(); ++k) {
     const FlowPlan& row = plan[k];
     progress(fmt::format("theorem2: {} flows at N = {}, rho = {:g}", row.seeds, row.model.vocabulary, row.rho), int(k), int(plan.size()));
     std::vector<SeedRecord> records(row.seeds);
     tbb::parallel_for(0, row.seeds, [&](int s) { records[s] = run_seed(row, kappa, s + 1); }, tbb::simple_partitioner());
-    std::int64_t selected = 0, agreed = 0, collided = 0;
+    std::int64_t selected = 0, agreed = 0, collided = 0, row_proved = 0;
     double static_offsets = 1.0, avg_offsets = 1.0, residual_all = 0.0;
     std::map<std::string, int> outcomes;
-    for (const SeedRecord& record : records) {
+    for (int s = 0; s < row.seeds; ++s) {
+      const SeedRecord& record = records[s];
       ++outcomes[std::string(name(record.outcome))];
+      if (record.certificate) {
+        ++row_proved;
+        theorem.certificates.push_back(*record.certificate);
+      } else {
+        ++without_proof[record.outcome == FlowOutcome::interior ? "interior" : "undecided"];
+        unproved.push_back({{"N", row.model.vocabulary}, {"rho", row.rho}, {"seed", s + 1}, {"reason", why_unproved(record.outcome)}});
+      }
       selected += record.selects;
       agreed += record.agrees;
       collided += record.selects && record.collides;
@@ -98,7 +123,9 @@ std::vector<ClaimResult> check_theorem2(const std::vector<FlowPlan>& plan, doubl
       if (record.selects) low_ratio = std::min(low_ratio, record.rate_ratio);
       high_ratio = std::max(high_ratio, record.rate_ratio);
     }
-    rows.push_back({{"N", row.model.vocabulary}, {"rho", row.rho}, {"flows", row.seeds}, {"contexts", balanced_group(row.model)}, {"selecting", selected},
+    proved += row_proved;
+    const nlohmann::ordered_json contexts = row.gate_class == GateClass::linear ? nlohmann::ordered_json(balanced_group(row.model)) : nlohmann::ordered_json();
+    rows.push_back({{"N", row.model.vocabulary}, {"rho", row.rho}, {"flows", row.seeds}, {"contexts", contexts}, {"proved", row_proved}, {"selecting", selected},
                     {"colliding", collided}, {"outcomes", outcomes}, {"largest_static_offsets", static_offsets}, {"largest_avg_offsets", avg_offsets},
                     {"largest_residual_all", residual_all}});
     agreement_rows.push_back({{"N", row.model.vocabulary}, {"rho", row.rho}, {"flows", row.seeds}, {"agreeing", agreed}});
@@ -109,13 +136,19 @@ std::vector<ClaimResult> check_theorem2(const std::vector<FlowPlan>& plan, doubl
   }
   theorem.evidence["summary"] = "";
   theorem.verdict = judge_share(selecting, total, theorem.evidence);
+  theorem.evidence["proved"] = proved;
+  theorem.evidence["interior"] = without_proof["interior"];
+  theorem.evidence["undecided"] = without_proof["undecided"];
+  theorem.evidence["not_proved"] = unproved;
   theorem.evidence["colliding"] = colliding;
   if (selecting > 0) theorem.evidence["residual_times_t_over_late_constant"] = {low_ratio, high_ratio};
   theorem.evidence["largest_energy_residual"] = energy;
   theorem.evidence["largest_conserved_drift"] = drift;
   theorem.evidence["rows"] = rows;
-  theorem.evidence["summary"] = fmt::format("{} of {} flows select (share >= {:.3f}), {} with collided heads", selecting, total,
-                                            theorem.evidence["interval"][0].get<double>(), colliding);
+  theorem.evidence["summary"] = fmt::format("{} of {} flows select (share {:.3f} .. {:.3f}): {} PROVED, {} interior, {} undecided; {} with collided heads",
+                                            selecting, total, theorem.evidence["interval"][0].get<double>(),
+                                            theorem.evidence["interval"][1].get<double>(), proved, without_proof["interior"],
+                                            without_proof["undecided"], colliding);
   agreement.evidence["summary"] = "";
   agreement.verdict = judge_share(agreeing, total, agreement.evidence);
   agreement.evidence["rows"] = agreement_rows;

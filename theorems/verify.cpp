@@ -87,11 +87,15 @@ void add_theorem2(std::vector<Check>& suite, const VerifyOptions& options) {
   const std::vector<FlowPlan> plan = options.model ? std::vector<FlowPlan>{{base, 1e-2, 100}}
                                                    : std::vector<FlowPlan>{{small, 1e-2, 34}, {small, 1e-4, 34}, {middle, 1e-2, 34}, {large, 1e-3, 20}};
   suite.push_back({"theorem2", [=, progress = options.progress] { return check_theorem2(plan, kappa, progress); }});
-  suite.push_back({"sample independence", [=] { return std::vector{check_sample_independence(base, kappa, 1e-2, 20)}; }});
+  suite.push_back({"sample independence", [=] { return std::vector{check_sample_independence(options.model ? base : sizes(4, 4, 3, 1.0, 1.0, 32), kappa, 1e-2, 20)}; }});
   suite.push_back({"late-time law", [=] { return std::vector{check_late_time(options.model ? base : sizes(4, 4, 3, 1.0, 1.0, 1000), kappa, 20)}; }});
   if (options.model) return;
   suite.push_back({"control: uniform gates", [=] { return std::vector{expecting(check_theorem2_control(small, kappa, GateClass::uniform, 10), "REFUTED")}; }});
   suite.push_back({"control: tied gates", [=] { return std::vector{expecting(check_theorem2_control(small, kappa, GateClass::tied, 10), "REFUTED")}; }});
+  suite.push_back({"control: interior equilibria", [=, progress = options.progress] {
+                     const std::vector<FlowPlan> mixed{{sizes(4, 4, 3, 1.0, 8.0, 1000), 1e-2, 60, GateClass::fixed}};
+                     return std::vector{expecting(check_theorem2(mixed, kappa, progress).front(), "REFUTED")};
+                   }});
   suite.push_back({"control: as many heads as positions", [=, progress = options.progress] {
                      const std::vector<FlowPlan> wide{{sizes(4, 3, 3, 1.0, 1.0, 64), 1e-2, 10}};
                      return std::vector{expecting(check_theorem2(wide, kappa, progress).front(), "ASSUMPTION")};

@@ -44,7 +44,7 @@ double conserved_drift(const Problem& problem, const State& before, const State&
 class Watch {
  public:
   Watch(const Problem& problem, const FlowOptions& options, FlowResult& result)
-      : problem_(problem), options_(options), result_(result), last_save_(options.integration.save_at.empty() ? 0.0 : options.integration.save_at.back()) {}
+      : problem_(problem), options_(options), result_(result), trap_(problem.model), last_save_(options.integration.save_at.empty() ? 0.0 : options.integration.save_at.back()) {}
 
   bool operator()(double t, const State& y) {
     try {
@@ -58,8 +58,8 @@ class Watch {
     const bool at_save = std::binary_search(options_.integration.save_at.begin(), options_.integration.save_at.end(), t);
     if (at_save) result_.saved.push_back({t, problem_.loss(y), gates.weights});
     if (options_.record) result_.samples.push_back({t, problem_.loss(y), gates.residual, gates.weights, gates.static_offsets, gates.avg_offsets});
-    const bool may_stop = options_.stop == StopRule::residual && t >= last_save_;
-    const bool stops = may_stop && (selected(gates) || looks_interior(t, y, gates));
+    const bool may_stop = options_.stop != StopRule::time && t >= last_save_;
+    const bool stops = may_stop && (selected(gates) || trapped(y, gates) || looks_interior(t, y, gates));
     last_s_ = std::log1p(t);
     last_weights_ = std::move(gates.weights);
     return stops;
@@ -67,6 +67,12 @@ class Watch {
 
   bool selected(const GateObservation& gates) const {
     return gates.residual < options_.residual && std::find(gates.selection.begin(), gates.selection.end(), -1) == gates.selection.end();
+  }
+
+  /// Inside a trapping box, proved in balls once double precision says so.
+  std::optional<TrappingProof> proof(const State& y, const GateObservation& gates) {
+    if (!problem_.exact) return std::nullopt;
+    return trap_.prove({y.data(), problem_.parameters}, problem_.tokens, gates.selection);
   }
 
   /// Whether the static limit from here is a mixed local minimum close to where the gates already are.
@@ -82,7 +88,11 @@ class Watch {
   }
 
  private:
-  /// The same, asked only when the gates have slowed down in log time, past the first instants and not at the saddle.
+  bool trapped(const State& y, const GateObservation& gates) {
+    return options_.stop == StopRule::certified && proof(y, gates);
+  }
+
+  /// At an interior equilibrium; asked only when the gates have slowed down in log time, past the first instants and not at the saddle.
   bool looks_interior(double t, const State& y, const GateObservation& gates) {
     constexpr double still = 0.1, first_look = 10.0, look_every = 0.5, support = 0.02;
     const double s = std::log1p(t);
@@ -97,6 +107,7 @@ class Watch {
   const Problem& problem_;
   const FlowOptions& options_;
   FlowResult& result_;
+  Trap trap_;
   double last_save_;
   double last_s_ = 0.0, next_look_ = 0.0;
   std::vector<double> last_weights_;
@@ -104,7 +115,7 @@ class Watch {
 
 FlowOutcome classify(const Problem& problem, Watch& watch, const FlowResult& result, const State& y) {
   if (result.ending == Ending::not_finite) return FlowOutcome::not_finite;
-  if (watch.selected(result.gates)) return FlowOutcome::selected;
+  if (watch.selected(result.gates) || result.trap) return FlowOutcome::selected;
   if (result.equilibrium || (problem.model.positions > 1 && watch.at_interior(y, result.gates))) return FlowOutcome::interior;
   return result.ending == Ending::until ? FlowOutcome::undecided : FlowOutcome::step_limit;
 }
@@ -130,6 +141,7 @@ FlowResult run(const Problem& problem, State parameters, FlowOptions options) {
   result.residual_all = problem.bound(y, result.gates);
   result.phases = problem.phases(y);
   if (problem.exact) result.conserved_drift = conserved_drift(problem, result.initial, y);
+  result.trap = watch.proof(y, result.gates);
   result.outcome = classify(problem, watch, result, y);
   y.pop_back();
   result.state = std::move(y);

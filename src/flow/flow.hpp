@@ -9,13 +9,14 @@
 #include "../contexts.hpp"
 #include "../geometry.hpp"
 #include "../observe.hpp"
+#include "../trapping.hpp"
 #include "equilibrium.hpp"
 #include "integrate.hpp"
 
 namespace phaselock {
 
 enum class GateClass { linear, fixed, tied, uniform };  ///< fixed: static gates (the word is taken in C++)
-enum class StopRule { time, residual };
+enum class StopRule { time, residual, certified };  ///< certified: inside a trapping box, or else by residual
 
 struct FlowOptions {
   IntegrateOptions integration;
@@ -27,7 +28,7 @@ struct FlowOptions {
 };
 
 enum class FlowOutcome {
-  selected,    ///< every gate of every sampled context is within `residual` of one position, K and V adjacent
+  selected,    ///< every gate of every sampled context is within `residual` of one position, K and V adjacent; or the state is trapped
   interior,    ///< at a local minimum of the static loss with a mixed gate: it will not select
   undecided,   ///< the end time came first
   step_limit,  ///< max_steps attempted, or the clock's resolution reached
@@ -62,6 +63,7 @@ struct FlowResult {
   PhaseCurve phases, initial_phases;
   std::optional<double> conserved_drift;  ///< largest change of sum_(r,i) G_r(i) (static: sum_r b_r) over branches and heads; exact geometry only
   double energy_residual;        ///< |Loss(0) - Loss(T) - integral of |grad|^2| / max(1, |Loss(0)|)
+  std::optional<TrappingProof> trap;  ///< the state is inside this box: the population flow from it converges to the selection, proved in balls
   std::optional<Equilibrium> equilibrium;  ///< the interior minimum, if that is the outcome
   std::vector<SavedState> saved;
   std::vector<Sample> samples;
