@@ -13,7 +13,7 @@ namespace phaselock {
 namespace {
 
 ContextGates better_weights(const Model& model, const SearchResult& found) {
-  return found.best_loss < found.best_selection_loss ? found.best_weights : selection_gates(model, found.best_pattern);
+  return found.is_selection ? selection_gates(model, found.best_pattern) : found.best_weights;
 }
 
 Json search_json(const Model& model, const SearchResult& found) {
