@@ -1,6 +1,9 @@
 # Compiler options shared by all targets.
 add_library(phaselock_options INTERFACE)
 target_compile_options(phaselock_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(phaselock_options INTERFACE -Wno-restrict)  # false alarms of GCC 12 on std::string operator+ (PR 105651)
+endif()
 if(PHASELOCK_WERROR)
   target_compile_options(phaselock_options INTERFACE -Werror)
 endif()
