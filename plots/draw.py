@@ -115,6 +115,9 @@ def start() -> int:
             return stop.code
         except KeyboardInterrupt:
             return INTERRUPTED
+        except Exception as problem:  # numbers that no figure can hold, for instance: say so instead of a traceback
+            print(f"draw.py: internal: {type(problem).__name__}: {problem}", file=sys.stderr)
+            return INTERNAL
     return 0
 
 

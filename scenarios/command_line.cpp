@@ -52,6 +52,7 @@ void install_signal_handlers() {
   action.sa_flags = int(SA_RESETHAND);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGHUP, &action, nullptr);
 }
 
 int dispatch(const CLI::App& app, const Request& request) {

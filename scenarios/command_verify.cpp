@@ -52,30 +52,41 @@ std::string assumptions_text(const ClaimResult& result) {
   return "hold";
 }
 
-/// The whole table, one line a claim and model.
+std::string outcome_text(const ClaimResult& result) {
+  const std::string outcome = result.outcome();
+  if (!result.expected) return outcome;
+  return outcome + (outcome == *result.expected ? " (as expected)" : fmt::format(" (not {})", *result.expected));
+}
+
+std::string model_cell(const Model& m) {
+  return fmt::format("{},{},{},{:g},{:g},{}", m.blocks, m.positions, m.heads, m.gamma, m.beta, m.vocabulary);
+}
+
+/// The table in at most twenty lines: models of one claim with one outcome share a line, with the evidence of each. All rows are in
+/// result.json and claims.csv.
 std::string table(const std::vector<ClaimResult>& results) {
-  std::size_t id_width = 5, model_width = 18, assumption_width = 11;
-  std::vector<std::array<std::string, 3>> cells;
-  for (const ClaimResult& result : results) {
-    const Model& m = result.model;
-    cells.push_back({result.id, fmt::format("{},{},{},{:g},{:g},{}", m.blocks, m.positions, m.heads, m.gamma, m.beta, m.vocabulary),
-                     assumptions_text(result)});
-    id_width = std::max(id_width, cells.back()[0].size());
-    model_width = std::max(model_width, cells.back()[1].size());
-    assumption_width = std::max(assumption_width, cells.back()[2].size());
-  }
-  const auto line = [&](std::string_view id, std::string_view model, std::string_view verdict, std::string_view assumptions,
-                        std::string_view evidence) {
-    return fmt::format("{:<{}}  {:<{}}  {:<24}  {:<{}}  {}\n", id, id_width, model, model_width, verdict, assumptions,
-                       assumption_width, evidence);
+  struct Line {
+    std::string claim, outcome, assumptions, evidence;
   };
-  std::string text = line("claim", "L,S,H,gamma,beta,N", "verdict", "assumptions", "evidence");
-  for (std::size_t k = 0; k < results.size(); ++k) {
-    const ClaimResult& result = results[k];
-    std::string verdict = result.outcome();
-    if (result.expected) verdict += verdict == *result.expected ? " (as expected)" : fmt::format(" (not {})", *result.expected);
-    text += line(cells[k][0], cells[k][1], verdict, cells[k][2], summary_of(result));
+  std::vector<Line> lines;
+  std::size_t claim_width = 5, outcome_width = 7, assumption_width = 11;
+  for (const ClaimResult& result : results) {
+    const std::string outcome = outcome_text(result), evidence = fmt::format("[{}] {}", model_cell(result.model), summary_of(result));
+    const auto same = std::find_if(lines.begin(), lines.end(), [&](const Line& l) { return l.claim == result.id && l.outcome == outcome; });
+    if (same != lines.end()) {
+      same->evidence += "; " + evidence;
+      continue;
+    }
+    lines.push_back({result.id, outcome, assumptions_text(result), evidence});
+    claim_width = std::max(claim_width, result.id.size());
+    outcome_width = std::max(outcome_width, outcome.size());
+    assumption_width = std::max(assumption_width, lines.back().assumptions.size());
   }
+  lines.insert(lines.begin(), {"claim", "verdict", "assumptions", "[L,S,H,gamma,beta,N] evidence"});
+  std::string text;
+  for (const Line& line : lines)
+    text += fmt::format("{:<{}}  {:<{}}  {:<{}}  {}\n", line.claim, claim_width, line.outcome, outcome_width, line.assumptions, assumption_width,
+                        line.evidence);
   return text;
 }
 
@@ -187,7 +198,7 @@ int command_verify(const std::string& what, const CommandOptions& options) {
                                    {"verdict", overall(results)},
                                    {"model", checks.model ? model_json(*checks.model) : Json()},
                                    {"results", {{"claims", std::move(claims)}}},
-                                   {"provenance", provenance_json(Json::object(), started)}});
+                                   {"provenance", provenance_json({{"suite", "fixed: seeds count from 1"}}, started)}});
     if (folder) {
       const CsvTable csv = claims_table(results);
       write_certificates(*folder, results);

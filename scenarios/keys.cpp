@@ -93,8 +93,8 @@ constexpr Key keys[] = {
     key<&S::gates, &GateKeys::gates>("gates.class", flow | search | coverage, "of compression")
         .one_of("linear|static|tied|uniform|oracle"),
 
-    key<&S::initial, &InitialKeys::radius>("initial.radius", flow | coverage | diagram, "rho, of the ball of initial parameters")
-        .in(positive(1e6L))
+    key<&S::initial, &InitialKeys::radius>("initial.radius", flow | coverage | diagram, "rho, of the ball of initial parameters; below 1e-14 rounding would decide")
+        .in(sizes(1e-14L, 1e6L))
         .only(draws_start, drawn),
     key<&S::initial, &InitialKeys::seed>("initial.seed", flow, "of the initial parameters").in(seeds).only(draws_start, drawn),
     key<&S::initial, &InitialKeys::file>("initial.file", flow, ".json, {\"bias\": [2][H][S]} or {\"tables\": [2][H][S][N]}"),

@@ -4,6 +4,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <cctype>
 #include <tuple>
 
 #include "failure.hpp"
@@ -67,10 +68,28 @@ struct Writer {
   std::string operator()(TomlDate) const { return "a date"; }
 };
 
+/// toml++ limits the depth of values but not of dotted keys, which it follows recursively until the stack ends.
+void refuse_deep_keys(std::string_view text, const std::string& source) {
+  constexpr int deepest = 64;
+  int line = 1, column = 0, dots = 0;
+  for (const char c : text) {
+    ++column;
+    const bool in_key = std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '"' || c == '\'' || c == ' ' || c == '\t';
+    dots = c == '.' ? dots + 1 : in_key ? dots : 0;
+    if (dots > deepest)
+      throw Failure(Exit::bad_scenario, fmt::format("{}:{}:{}: not TOML for a scenario: a key of more than {} parts", source, line, column, deepest));
+    if (c == '\n') {
+      ++line;
+      column = 0;
+    }
+  }
+}
+
 }  // namespace
 
 TomlTable parse_toml(std::string_view text, const std::string& source) {
   try {
+    refuse_deep_keys(text, source);
     return convert(toml::parse(text));
   } catch (const toml::parse_error& error) {
     const auto& place = error.source().begin;

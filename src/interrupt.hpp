@@ -12,7 +12,7 @@ inline std::atomic<bool>& interrupt_flag() {
   return flag;
 }
 
-/// Throws Interrupted once the flag is set. Called between steps, starts and seeds, never inside a formula.
+/// Throws Interrupted once the flag is set. Called between steps, starts, seeds and contexts, never inside a formula.
 inline void check_interrupt() {
   if (interrupt_flag().load(std::memory_order_relaxed)) throw Interrupted();
 }

@@ -79,7 +79,8 @@ class Exchange {
 
   PatternOptimum run() {
     do {
-      while (any_single_move()) check_interrupt();
+      while (any_single_move()) {
+      }
     } while (any_pair_move());
     return {pattern_, loss_, false};
   }
@@ -87,13 +88,23 @@ class Exchange {
  private:
   /// Keeps the pattern as it stands if that lowers the loss.
   bool accept() {
+    if (evaluations_ >= most_evaluations()) return false;
+    ++evaluations_;
+    check_interrupt();
     const double loss = pattern_loss(model_, geometry_, context_, pattern_);
     if (!(loss < loss_ - 1e-12 * std::abs(loss_))) return false;
     loss_ = loss;
     return true;
   }
 
+  /// Bounds a walk in models with many gates to about 10^9 operations, counted and so the same everywhere.
+  std::int64_t most_evaluations() const {
+    const double tokens = geometry_.is_exact() ? model_.slots() : model_.vocabulary;
+    return std::int64_t(1e9 / (double(model_.queries()) * tokens * (model_.heads + 8.0))) + 1;
+  }
+
   bool any_single_move() {
+    if (evaluations_ >= most_evaluations()) return false;
     bool moved = false;
     for (int& position : pattern_)
       for (int r = 0; r < model_.phases(); ++r) {
@@ -109,6 +120,7 @@ class Exchange {
   }
 
   bool any_pair_move() {
+    if (evaluations_ >= most_evaluations()) return false;
     const int L = model_.blocks, n = model_.phases(), gates = int(pattern_.size());
     for (int a = 0; a < gates; ++a)
       for (int b = a + 1; b < gates; ++b) {
@@ -130,6 +142,7 @@ class Exchange {
   std::span<const Token> context_;
   std::vector<int> pattern_;
   double loss_;
+  std::int64_t evaluations_ = 0;
 };
 
 std::vector<int> start_pattern(const Model& model, std::uint64_t seed, int start) {

@@ -27,7 +27,8 @@ bool is_distinct(const Model& model, std::span<const int> pattern);
 PatternOptimum search_patterns(const Model& model, const Geometry& geometry, std::span<const Token> context, std::uint64_t seed);
 
 /// A local optimum of exchange moves from `pattern`: no change of one gate, and none of two gates of the same block or the
-/// same head, lowers the loss by more than 1e-12 relative. At exact geometry with H < S it is a distinct pattern.
+/// same head, lowers the loss by more than 1e-12 relative, unless the walk's budget
+/// of evaluations ran out first, in models with very many gates. At exact geometry with H < S it is a distinct pattern.
 PatternOptimum improve_pattern(const Model& model, const Geometry& geometry, std::span<const Token> context,
                                std::vector<int> pattern);
 

@@ -32,7 +32,8 @@ FlowResult flow_of_seed(const Model& model, double kappa, double rho, int seed, 
 /// The acceptance rule of theorem2 for one flow.
 bool selects(const FlowResult& flow) {
   const auto concentrated = [](double offsets) { return offsets < 1.05; };
-  return flow.outcome == FlowOutcome::selected && flow.residual_all < 1e-2 &&
+  return flow.outcome != FlowOutcome::not_finite && flow.residual_all < 1e-2 &&
+         std::find(flow.gates.selection.begin(), flow.gates.selection.end(), -1) == flow.gates.selection.end() &&
          std::all_of(flow.gates.static_offsets.begin(), flow.gates.static_offsets.end(), concentrated) &&
          std::all_of(flow.gates.avg_offsets.begin(), flow.gates.avg_offsets.end(), concentrated);
 }
@@ -67,7 +68,7 @@ SeedRecord run_seed(const FlowPlan& plan, double kappa, int seed) {
   record.certificate = trapping_certificate(plan.model, kappa, !linear, flow);
   record.outcome = flow.outcome;
   record.selects = selects(flow);
-  record.agrees = fixed.gates.selection == flow.gates.selection;
+  record.agrees = record.selects && fixed.gates.selection == flow.gates.selection;
   record.collides = coverage(flow.gates.selection) < plan.model.heads;
   record.static_offsets = largest(flow.gates.static_offsets);
   record.avg_offsets = largest(flow.gates.avg_offsets);
@@ -91,7 +92,7 @@ std::vector<ClaimResult> check_theorem2(const std::vector<FlowPlan>& plan, doubl
   std::int64_t total = 0, selecting = 0, agreeing = 0, colliding = 0;
   std::vector<double> spread_of_offsets;
   double low_ratio = INFINITY, high_ratio = 0.0, energy = 0.0, drift = 0.0;
-  std::int64_t proved = 0;
+  std::int64_t proved = 0, running = 0;
   std::map<std::string, std::int64_t> without_proof;
   nlohmann::ordered_json rows = nlohmann::ordered_json::array(), agreement_rows = rows, unproved = rows;
   for (std::size_t k = 0; k < plan.size(); ++k) {
@@ -113,6 +114,7 @@ std::vector<ClaimResult> check_theorem2(const std::vector<FlowPlan>& plan, doubl
         unproved.push_back({{"N", row.model.vocabulary}, {"rho", row.rho}, {"seed", s + 1}, {"reason", why_unproved(record.outcome)}});
       }
       selected += record.selects;
+      running += !record.selects && (record.outcome == FlowOutcome::undecided || record.outcome == FlowOutcome::step_limit);
       agreed += record.agrees;
       collided += record.selects && record.collides;
       static_offsets = std::max(static_offsets, record.static_offsets);
@@ -136,6 +138,9 @@ std::vector<ClaimResult> check_theorem2(const std::vector<FlowPlan>& plan, doubl
   }
   theorem.evidence["summary"] = "";
   theorem.verdict = judge_share(selecting, total, theorem.evidence);
+  // A flow that ran out of time or steps is no counterexample.
+  nlohmann::ordered_json at_best;
+  if (theorem.verdict == Verdict::refuted && judge_share(selecting + running, total, at_best) != Verdict::refuted) theorem.verdict = Verdict::undecided;
   theorem.evidence["proved"] = proved;
   theorem.evidence["interior"] = without_proof["interior"];
   theorem.evidence["undecided"] = without_proof["undecided"];
@@ -150,10 +155,11 @@ std::vector<ClaimResult> check_theorem2(const std::vector<FlowPlan>& plan, doubl
                                             theorem.evidence["interval"][1].get<double>(), proved, without_proof["interior"],
                                             without_proof["undecided"], colliding);
   agreement.evidence["summary"] = "";
-  agreement.verdict = judge_share(agreeing, total, agreement.evidence);
+  if (selecting > 0) agreement.verdict = judge_share(agreeing, selecting, agreement.evidence);
   agreement.evidence["rows"] = agreement_rows;
-  agreement.evidence["summary"] = fmt::format("{} of {} flows select as their static part does (share >= {:.3f})", agreeing, total,
-                                              agreement.evidence["interval"][0].get<double>());
+  agreement.evidence["summary"] = selecting == 0 ? "no flow selects, so there is nothing to compare"
+                                                 : fmt::format("{} of {} flows that select do so as their static part does (share >= {:.3f})", agreeing,
+                                                               selecting, agreement.evidence["interval"][0].get<double>());
   return {theorem, agreement};
 }
 
@@ -185,27 +191,34 @@ ClaimResult check_sample_independence(const Model& model, double kappa, double r
   }
   const std::size_t group = balanced_group(model);
   constexpr int variants = 4, independents = 2;  // balanced: three other seeds, of one, two and four groups, and one of seed 1; independent: two
-  std::vector<int> same(seeds, 0), changed(seeds, 0);
+  std::vector<int> same(seeds, 0), changed(seeds, 0), usable(seeds, 0);
   tbb::parallel_for(0, seeds, [&](int s) {
     const auto selection = [&](const Contexts& contexts) { return flow_of_seed(model, kappa, rho, s + 1, contexts).gates.selection; };
     const std::vector<int> reference = selection(sample_balanced(model, group, 1));
+    usable[s] = std::find(reference.begin(), reference.end(), -1) == reference.end();
+    if (!usable[s]) return;
     const std::size_t sizes[variants] = {group, 2 * group, 4 * group, 2 * group};
     for (int v = 0; v < variants; ++v) same[s] += selection(sample_balanced(model, sizes[v], v < 3 ? 101 + v : 1)) == reference;
     for (int v = 0; v < independents; ++v) changed[s] += selection(sample_independent(model, group, 201 + v)) != reference;
   }, tbb::simple_partitioner());
-  std::int64_t agreeing = 0, changing = 0;
+  std::int64_t agreeing = 0, changing = 0, starts = 0;
   for (int s = 0; s < seeds; ++s) {
+    starts += usable[s];
     agreeing += same[s];
     changing += changed[s];
   }
   result.evidence = {{"summary", ""}};
-  result.verdict = judge_share(agreeing, std::int64_t(seeds) * variants, result.evidence);
-  result.evidence["starts"] = seeds;
+  if (starts == 0) {
+    result.evidence["summary"] = fmt::format("none of {} starts selects, so there is nothing to compare", seeds);
+    return result;
+  }
+  result.verdict = judge_share(agreeing, starts * variants, result.evidence);
+  result.evidence["starts"] = starts;
   result.evidence["balanced_sizes"] = {group, 2 * group, 4 * group, 2 * group};
-  result.evidence["independent_samples"] = std::int64_t(seeds) * independents;
+  result.evidence["independent_samples"] = starts * independents;
   result.evidence["independent_changed"] = changing;
   result.evidence["summary"] = fmt::format("{} of {} other balanced samples give the same positions; independent samples: {} of {} change", agreeing,
-                                           seeds * variants, changing, seeds * independents);
+                                           starts * variants, changing, starts * independents);
   return result;
 }
 

@@ -13,11 +13,15 @@ struct Equilibrium {
   int mixed_gates;              ///< gates with more than one position in their support
   double stationarity;          ///< largest |d_r - d_s| over positions of one support, d = dLoss/dp
   double margin;                ///< smallest d_s - d_support off the support (not negative: leaving it does not pay)
+  double scale;                 ///< min(1, gamma beta): key derivatives are of this size
   double curvature;             ///< smallest eigenvalue of the Hessian on the supports' tangent space (1 if no gate is mixed)
 
   /// A minimum to second order with a mixed gate. Margin and curvature may vanish: heads that share a key can trade value weight at
   /// no cost, so such minima are not isolated.
-  bool is_interior() const { return mixed_gates > 0 && margin > -1e-9 && curvature > -1e-9 && stationarity < 1e-9; }
+  bool is_interior() const {
+    const double zero = 1e-9 * scale;
+    return mixed_gates > 0 && margin > -zero && curvature > -zero && stationarity < zero;
+  }
 };
 
 /// Examines weights [2][H][S] as a candidate equilibrium; a position belongs to a gate's support if its weight is above 1e-6.

@@ -47,13 +47,8 @@ class Watch {
       : problem_(problem), options_(options), result_(result), trap_(problem.model), last_save_(options.integration.save_at.empty() ? 0.0 : options.integration.save_at.back()) {}
 
   bool operator()(double t, const State& y) {
-    try {
-      check_interrupt();
-    } catch (const Interrupted&) {
-      if (options_.on_interrupt) options_.on_interrupt(t, State(y.begin(), y.begin() + problem_.parameters));
-      throw;
-    }
-    if (options_.on_step) options_.on_step(t);
+    check_interrupt();
+    last_t_ = t;
     GateObservation gates = problem_.observe(y);
     const bool at_save = std::binary_search(options_.integration.save_at.begin(), options_.integration.save_at.end(), t);
     if (at_save) result_.saved.push_back({t, problem_.loss(y), gates.weights});
@@ -64,6 +59,8 @@ class Watch {
     last_weights_ = std::move(gates.weights);
     return stops;
   }
+
+  double last_t() const { return last_t_; }
 
   bool selected(const GateObservation& gates) const {
     return gates.residual < options_.residual && std::find(gates.selection.begin(), gates.selection.end(), -1) == gates.selection.end();
@@ -109,7 +106,7 @@ class Watch {
   FlowResult& result_;
   Trap trap_;
   double last_save_;
-  double last_s_ = 0.0, next_look_ = 0.0;
+  double last_t_ = 0.0, last_s_ = 0.0, next_look_ = 0.0;
   std::vector<double> last_weights_;
 };
 
@@ -130,8 +127,14 @@ FlowResult run(const Problem& problem, State parameters, FlowOptions options) {
   Watch watch(problem, options, result);
   const StepVisitor visit = [&](double t, const State& state, std::int64_t) { return watch(t, state); };
   if (problem.jacobian) options.integration.stiff_after = 500;
-  Integration end = integrate(problem.field, y, options.integration, visit);
-  if (end.ending == Ending::stiff) end = integrate_stiff(problem.field, problem.jacobian, y, options.integration, visit, end.t, end.steps);
+  Integration end{};
+  try {
+    end = integrate(problem.field, y, options.integration, visit);
+    if (end.ending == Ending::stiff) end = integrate_stiff(problem.field, problem.jacobian, y, options.integration, visit, end.t, end.steps);
+  } catch (const Interrupted&) {  // y is the last accepted state
+    if (options.on_interrupt) options.on_interrupt(watch.last_t(), State(y.begin(), y.begin() + problem.parameters));
+    throw;
+  }
   result.ending = end.ending;
   result.t = end.t;
   result.steps = end.steps;

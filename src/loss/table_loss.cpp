@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "../interrupt.hpp"
 #include "context_loss.hpp"
 #include "dense_loss.hpp"
 
@@ -26,6 +27,7 @@ double table_loss(const Model& model, const Geometry& geometry, const Contexts& 
   tbb::parallel_for(std::size_t(0), chunks, [&](std::size_t chunk) {
     ContextGates gates(model), dgates(model);
     for (std::size_t m = count * chunk / chunks; m < count * (chunk + 1) / chunks; ++m) {
+      check_interrupt();
       gates_from_tables(model, tables, contexts[m], gates);
       losses[chunk] += weight * oracle_loss(model, geometry, contexts[m], gates, gradient.empty() ? nullptr : &dgates);
       if (!gradient.empty()) pull_back_to_tables(model, gates, dgates, contexts[m], weight, gradients[chunk]);
