@@ -94,7 +94,7 @@ struct Storer {
 std::string shortest(double x) {
   std::string text = fmt::to_string(x);
   for (int digits = 0; digits < 5; ++digits) {
-    const std::string power = fmt::format("{:.{}e}", x, digits);
+    std::string power = fmt::format("{:.{}e}", x, digits);
     if (power.size() < text.size() && std::strtod(power.c_str(), nullptr) == x) return power;
   }
   return text;

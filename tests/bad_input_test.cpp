@@ -198,6 +198,7 @@ TEST_SUITE("fast") {
          {},
          64,
          {"x.toml:11:1", "initial.seed = -1", "from 0 to 9223372036854775807"}},
+        {"bottomless key", "a" + [] { std::string deep; for (int k = 0; k < 20000; ++k) deep += ".a"; return deep; }() + " = 1\n", {}, 64, {"x.toml:1:", "64 parts"}},
         {"zero radius", small_flow("[initial]\nradius = 0.0\n"), {}, 64, {"x.toml:11:1", "initial.radius", "1e-14"}},
         {"no steps", small_flow("[flow]\nmax_steps = 0\n"), {}, 64, {"x.toml:11:1", "from 1 to"}},
         {"word that is none",

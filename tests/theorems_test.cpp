@@ -119,6 +119,22 @@ TEST_SUITE("fast") {
     CHECK(check_theorem2_control(model, 1.0, GateClass::tied, 3).outcome() == "REFUTED");
   }
 
+  TEST_CASE("where no flow selects, agreement is not claimed; interior flows are no success") {
+    const auto results = check_theorem2({{{4, 4, 1, 32, 1.0, 8.0}, 1e-2, 12, GateClass::fixed}}, 1.0, [](std::string_view, int, int) {});
+    CHECK(results[0].evidence["interior"] == 12);
+    CHECK(results[0].outcome() == "REFUTED");
+    CHECK(results[1].outcome() == "UNDECIDED");
+  }
+
+  TEST_CASE("the toy example's claims assume L >= 4, and slowness refutes nothing") {
+    CHECK(check_toy_endpoints({2, 2, 2, 8, 1.0, 4.0}, 20).outcome() == "ASSUMPTION");
+    CHECK(check_toy_endpoints({4, 2, 2, 8, 1e-6, 4.0}, 20).outcome() == "UNDECIDED");
+  }
+
+  TEST_CASE("distinctness at a vocabulary where doubles cannot tell patterns apart is undecided") {
+    CHECK(check_distinctness({4, 3, 2, 2000000000, 1.0, 0.01}).outcome() == "UNDECIDED");
+  }
+
   TEST_CASE("unknown suites are refused") { CHECK_THROWS_AS(verify("theorem3", {}), DomainError); }
 }
 

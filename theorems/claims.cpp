@@ -22,7 +22,8 @@ constexpr std::array claim_table{
           "exact geometry; L >= 4, S >= 3, H < S",
           "PROVED for the model if all patterns were enumerated ((S-1)^(H L) <= 20000), exactly the distinct ones are within 1e-12 relative of loss*, and "
           "every other is above it by a thousand times that. SUPPORTED if so many random patterns, half of them distinct, agree.",
-          "REFUTED if a pattern that is not distinct reaches loss*, or a distinct one does not.",
+          "REFUTED if a pattern that is not distinct is below loss*, or a distinct one does not have it. UNDECIDED if, at huge N, patterns differ by less than "
+          "double precision resolves.",
           "statement: paper, Theorem 1; loss* and proof for every N >= L S: this project, theory.md section 4"},
     Claim{"theorem1_perturbed", "Theorem 1 at epsilon > 0",
           "In a vocabulary whose Gram matrix is within epsilon of the exact geometry the optimum of each context is still a selection in every block "
