@@ -71,8 +71,10 @@ std::string table(const std::vector<ClaimResult>& results) {
   std::vector<Line> lines;
   std::size_t claim_width = 5, outcome_width = 7, assumption_width = 11;
   for (const ClaimResult& result : results) {
-    const std::string outcome = outcome_text(result), evidence = fmt::format("[{}] {}", model_cell(result.model), summary_of(result));
-    const auto same = std::find_if(lines.begin(), lines.end(), [&](const Line& l) { return l.claim == result.id && l.outcome == outcome; });
+    const std::string outcome = outcome_text(result),
+                      evidence = fmt::format("[{}] {}", model_cell(result.model), summary_of(result));
+    const auto same =
+        std::find_if(lines.begin(), lines.end(), [&](const Line& l) { return l.claim == result.id && l.outcome == outcome; });
     if (same != lines.end()) {
       same->evidence += "; " + evidence;
       continue;
@@ -85,8 +87,8 @@ std::string table(const std::vector<ClaimResult>& results) {
   lines.insert(lines.begin(), {"claim", "verdict", "assumptions", "[L,S,H,gamma,beta,N] evidence"});
   std::string text;
   for (const Line& line : lines)
-    text += fmt::format("{:<{}}  {:<{}}  {:<{}}  {}\n", line.claim, claim_width, line.outcome, outcome_width, line.assumptions, assumption_width,
-                        line.evidence);
+    text += fmt::format("{:<{}}  {:<{}}  {:<{}}  {}\n", line.claim, claim_width, line.outcome, outcome_width, line.assumptions,
+                        assumption_width, line.evidence);
   return text;
 }
 

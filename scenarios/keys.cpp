@@ -73,7 +73,10 @@ constexpr Key keys[] = {
         .in(positive(1))
         .needed()
         .effect(off_axes<DiagramNumber::gamma>),
-    key<&S::model, &Model::beta>("model.beta", all, "scale of the logits").in(above_zero).needed().effect(off_axes<DiagramNumber::beta>),
+    key<&S::model, &Model::beta>("model.beta", all, "scale of the logits")
+        .in(above_zero)
+        .needed()
+        .effect(off_axes<DiagramNumber::beta>),
 
     key<&S::geometry, &GeometryKeys::kind>("geometry.kind", flow | search | coverage, "Gram matrix of the token embeddings")
         .one_of("exact|perturbed|embeddings"),
@@ -93,7 +96,8 @@ constexpr Key keys[] = {
     key<&S::gates, &GateKeys::gates>("gates.class", flow | search | coverage, "of compression")
         .one_of("linear|static|tied|uniform|oracle"),
 
-    key<&S::initial, &InitialKeys::radius>("initial.radius", flow | coverage | diagram, "rho, of the ball of initial parameters; below 1e-14 rounding would decide")
+    key<&S::initial, &InitialKeys::radius>("initial.radius", flow | coverage | diagram,
+                                           "rho, of the ball of initial parameters; below 1e-14 rounding would decide")
         .in(sizes(1e-14L, 1e6L))
         .only(draws_start, drawn),
     key<&S::initial, &InitialKeys::seed>("initial.seed", flow, "of the initial parameters").in(seeds).only(draws_start, drawn),
@@ -108,7 +112,8 @@ constexpr Key keys[] = {
     key<&S::flow, &FlowKeys::until>("flow.until", flow | coverage | toy | diagram, "end time")
         .in(positive(last_time))
         .effect(not_diagram_of_optima),
-    key<&S::flow, &FlowKeys::stop>("flow.stop", flow | coverage | diagram, "at the end time, as soon as selected, or as soon as certified (else selected)")
+    key<&S::flow, &FlowKeys::stop>("flow.stop", flow | coverage | diagram,
+                                   "at the end time, as soon as selected, or as soon as certified (else selected)")
         .one_of("time|residual|certified")
         .effect(not_diagram_of_optima),
     key<&S::flow, &FlowKeys::residual>("flow.residual", flow | coverage | diagram, "largest 1 - p of a selection")

@@ -40,34 +40,47 @@ Json axis_json(const DiagramAxis& axis) {
 
 CsvTable cells_table(const std::vector<DiagramCell>& cells) {
   CsvTable table("diagram.csv",
-                 "x, y: where the cell was computed; x_low ... y_high: its edges; level: times it was halved; selected, colliding, interior: shares of "
+                 "x, y: where the cell was computed; x_low ... y_high: its edges; level: times it was halved; selected, colliding, "
+                 "interior: shares of "
                  "the seeds (theorem2), colliding among the selected; log10_n_star: of N*(distinct) (n_star)",
                  "x,y,level,x_low,x_high,y_low,y_high,outcome,selected,colliding,interior,log10_n_star");
   for (const DiagramCell& c : cells)
-    table.row(c.x, c.y, c.level, c.x_low, c.x_high, c.y_low, c.y_high, name(c.outcome), c.selected, c.colliding, c.interior, c.log10_n_star);
+    table.row(c.x, c.y, c.level, c.x_low, c.x_high, c.y_low, c.y_high, name(c.outcome), c.selected, c.colliding, c.interior,
+              c.log10_n_star);
   return table;
 }
 
 CsvTable curves_table(const std::vector<CurvePoint>& curve) {
-  CsvTable table("curves.csv",
-                 "at: value on the axis that is not N; n_sufficient: N >= L S above which theorem 1 is proved, min(N0, N1, N2); n_star: N* from which on "
-                 "distinct patterns are locally stable; n_star_pair: the same of two heads on one offset, the others on offsets of their own",
-                 "at,n_sufficient,n_star,n_star_pair");
+  CsvTable table(
+      "curves.csv",
+      "at: value on the axis that is not N; n_sufficient: N >= L S above which theorem 1 is proved, min(N0, N1, N2); n_star: N* "
+      "from which on "
+      "distinct patterns are locally stable; n_star_pair: the same of two heads on one offset, the others on offsets of their own",
+      "at,n_sufficient,n_star,n_star_pair");
   for (const CurvePoint& point : curve) table.row(point.at, point.n_sufficient, point.n_star, point.n_star_pair);
   return table;
 }
 
 std::string meaning(CellOutcome outcome) {
   switch (outcome) {
-    case CellOutcome::assumption: return "not examined: the statement does not speak of the model";
-    case CellOutcome::proved: return "every optimum is a selection (proved)";
-    case CellOutcome::selection: return "the search finds nothing below the distinct selections";
-    case CellOutcome::interior: return "an optimum or equilibrium with a mixed gate";
-    case CellOutcome::distinct: return "most flows select distinct positions";
-    case CellOutcome::colliding: return "most flows select, heads colliding";
-    case CellOutcome::unfinished: return "most flows end undecided";
-    case CellOutcome::always_stable: return "distinct selections are stable at every N";
-    case CellOutcome::threshold: return "distinct selections are stable above some N* > L S";
+    case CellOutcome::assumption:
+      return "not examined: the statement does not speak of the model";
+    case CellOutcome::proved:
+      return "every optimum is a selection (proved)";
+    case CellOutcome::selection:
+      return "the search finds nothing below the distinct selections";
+    case CellOutcome::interior:
+      return "an optimum or equilibrium with a mixed gate";
+    case CellOutcome::distinct:
+      return "most flows select distinct positions";
+    case CellOutcome::colliding:
+      return "most flows select, heads colliding";
+    case CellOutcome::unfinished:
+      return "most flows end undecided";
+    case CellOutcome::always_stable:
+      return "distinct selections are stable at every N";
+    case CellOutcome::threshold:
+      return "distinct selections are stable above some N* > L S";
   }
   return {};
 }
@@ -89,15 +102,19 @@ Report run_diagram(const Scenario& scenario, RunContext& context) {
   std::vector<std::string> others;
   const Json model = scenario_model_json(scenario);
   for (const auto& [key, value] : model.items()) others.push_back(fmt::format("{} = {:g}", key, value.get<double>()));
-  report.summary = {fmt::format("diagram: {} over {} in [{:g}, {:g}] and {} in [{:g}, {:g}], {} cells", name(options.what), name(options.x.number),
-                                options.x.low, options.x.high, name(options.y.number), options.y.low, options.y.high, cells.size()),
+  report.summary = {fmt::format("diagram: {} over {} in [{:g}, {:g}] and {} in [{:g}, {:g}], {} cells", name(options.what),
+                                name(options.x.number), options.x.low, options.x.high, name(options.y.number), options.y.low,
+                                options.y.high, cells.size()),
                     fmt::format("other numbers: {}", fmt::join(others, ", "))};
   for (const auto& [outcome, count] : counts) {
     outcomes[std::string(name(outcome))] = count;
     report.summary.push_back(fmt::format("{:>6} cells {:<13}  {}", count, name(outcome), meaning(outcome)));
   }
-  report.results = {{"what", name(options.what)}, {"x", axis_json(options.x)},       {"y", axis_json(options.y)},
-                    {"cells", cells.size()},      {"outcomes", std::move(outcomes)}};
+  report.results = {{"what", name(options.what)},
+                    {"x", axis_json(options.x)},
+                    {"y", axis_json(options.y)},
+                    {"cells", cells.size()},
+                    {"outcomes", std::move(outcomes)}};
   report.tables = {cells_table(cells), curves_table(diagram_curves(options))};
   return report;
 }

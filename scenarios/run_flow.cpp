@@ -122,7 +122,8 @@ Json flow_json(const Scenario& scenario, const FlowResult& flow, const Json& cer
 }
 
 Json certificate_json(const Scenario& scenario, const FlowResult& flow) {
-  const auto certificate = trapping_certificate(scenario.model, scenario.geometry.kappa, scenario.gates.gates == GateWord::fixed, flow);
+  const auto certificate =
+      trapping_certificate(scenario.model, scenario.geometry.kappa, scenario.gates.gates == GateWord::fixed, flow);
   return certificate ? Json(*certificate) : Json();
 }
 
@@ -146,8 +147,9 @@ std::vector<std::string> flow_summary(const Scenario& scenario, const FlowResult
       fmt::format("energy residual: {:.3g}{}", flow.energy_residual,
                   flow.conserved_drift ? fmt::format("; drift of the conserved sums: {:.3g}", *flow.conserved_drift) : "")};
   if (flow.trap)
-    lines.push_back(fmt::format("PROVED: the population flow from here converges to this selection in every context (box eta = {:.4g}, {} bits)",
-                                flow.trap->eta, flow.trap->precision));
+    lines.push_back(fmt::format(
+        "PROVED: the population flow from here converges to this selection in every context (box eta = {:.4g}, {} bits)",
+        flow.trap->eta, flow.trap->precision));
   if (flow.equilibrium)
     lines.push_back(fmt::format("interior equilibrium: {} mixed gates, smallest curvature {:.4g}, smallest margin {:.4g}",
                                 flow.equilibrium->mixed_gates, flow.equilibrium->curvature, flow.equilibrium->margin));

@@ -16,7 +16,8 @@ namespace {
 
 Json interval_json(const Threshold& found) { return {{"low", found.low}, {"high", found.high}, {"proved", found.proved}}; }
 
-/// Thresholds of the patterns with k = 1 .. H heads on one offset, at one beta; nothing where beta is too large for the model's heads.
+/// Thresholds of the patterns with k = 1 .. H heads on one offset, at one beta; nothing where beta is too large for the model's
+/// heads.
 struct MapRow {
   double beta;
   std::vector<Threshold> by_heads;
@@ -43,7 +44,8 @@ std::vector<MapRow> stability_map(const Scenario& scenario, RunContext& context)
     Model model = scenario.model;
     model.beta = map[k].beta = axis.at(double(k) / (count - 1));
     if (valid(model))
-      for (int heads = 1; heads <= model.heads; ++heads) map[k].by_heads.push_back(pattern_threshold(model, collision_pattern(model, heads)));
+      for (int heads = 1; heads <= model.heads; ++heads)
+        map[k].by_heads.push_back(pattern_threshold(model, collision_pattern(model, heads)));
     const std::lock_guard<std::mutex> lock(reporting);
     context.progress.update(++done, count);
   });
@@ -52,7 +54,8 @@ std::vector<MapRow> stability_map(const Scenario& scenario, RunContext& context)
 
 CsvTable map_table(const std::vector<MapRow>& map) {
   CsvTable table("stability_map.csv",
-                 "N_star: least N from which on the pattern with so many heads on one key offset, the others on offsets of their own if there are "
+                 "N_star: least N from which on the pattern with so many heads on one key offset, the others on offsets of their "
+                 "own if there are "
                  "enough, is locally stable; low, high: its enclosure; proved: 1 if the enclosure is proved",
                  "beta,heads,N_star,low,high,proved");
   for (const MapRow& row : map)
@@ -64,7 +67,8 @@ CsvTable map_table(const std::vector<MapRow>& map) {
 }
 
 std::string threshold_text(const Threshold& found) {
-  return fmt::format("{:.12g}, {} in [{:.12g}, {:.12g}]", found.n_star, found.proved ? "proved to lie" : "not proved to lie", found.low, found.high);
+  return fmt::format("{:.12g}, {} in [{:.12g}, {:.12g}]", found.n_star, found.proved ? "proved to lie" : "not proved to lie",
+                     found.low, found.high);
 }
 
 }  // namespace
@@ -83,7 +87,8 @@ Report run_stability(const Scenario& scenario, RunContext& context) {
              {"margins", nested(margins, {2, model.heads})},
              {"stable", least > 0.0},
              {"distinct_and_no_collision", nullptr}};
-  report.summary = {fmt::format("stability: the pattern is {} at N = {}, least margin {:.6g}", least > 0.0 ? "locally stable" : "unstable", model.vocabulary, least),
+  report.summary = {fmt::format("stability: the pattern is {} at N = {}, least margin {:.6g}",
+                                least > 0.0 ? "locally stable" : "unstable", model.vocabulary, least),
                     fmt::format("model: {}", model_text(model)),
                     fmt::format("pattern (key offset of each head): {}", fmt::join(selection, ", ")),
                     fmt::format("stable for all N above N* = {}", threshold_text(found))};
@@ -96,9 +101,10 @@ Report run_stability(const Scenario& scenario, RunContext& context) {
                                             {"proved", proved},
                                             {"empty", !any},
                                             {"first_collision", collision->selection}};
-    report.summary.push_back(any ? fmt::format("only distinct patterns are stable for N from {:.12g} to {:.12g} ({}; patterns alike in every block)",
-                                               distinct.n_star, collision->threshold.n_star, proved ? "proved" : "not proved")
-                                 : "at no N are distinct patterns the only stable ones");
+    report.summary.push_back(
+        any ? fmt::format("only distinct patterns are stable for N from {:.12g} to {:.12g} ({}; patterns alike in every block)",
+                          distinct.n_star, collision->threshold.n_star, proved ? "proved" : "not proved")
+            : "at no N are distinct patterns the only stable ones");
   }
   report.tables.push_back(map_table(stability_map(scenario, context)));
   return report;

@@ -149,10 +149,12 @@ void check_stability(const Scenario& s) {
   const std::vector<double>& pattern = s.stability.pattern;
   const auto fits = [&](double r) { return r == std::floor(r) && r < s.model.phases(); };
   if (int(pattern.size()) != s.model.heads || !std::all_of(pattern.begin(), pattern.end(), fits))
-    throw s.failure("stability.pattern", fmt::format("stability.pattern must be a list of {} whole numbers from 0 to {}: a key offset for each of "
-                                                     "model.heads, none ending a block",
-                                                     s.model.heads, s.model.phases() - 1));
-  if (!(s.stability.beta_range[0] < s.stability.beta_range[1])) throw s.failure("stability.beta_range", "stability.beta_range must increase");
+    throw s.failure("stability.pattern",
+                    fmt::format("stability.pattern must be a list of {} whole numbers from 0 to {}: a key offset for each of "
+                                "model.heads, none ending a block",
+                                s.model.heads, s.model.phases() - 1));
+  if (!(s.stability.beta_range[0] < s.stability.beta_range[1]))
+    throw s.failure("stability.beta_range", "stability.beta_range must increase");
 }
 
 void check_axis(const Scenario& s, const std::string& key, DiagramNumber number, const std::vector<double>& range) {

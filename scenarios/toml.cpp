@@ -74,10 +74,12 @@ void refuse_deep_keys(std::string_view text, const std::string& source) {
   int line = 1, column = 0, dots = 0;
   for (const char c : text) {
     ++column;
-    const bool in_key = std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '"' || c == '\'' || c == ' ' || c == '\t';
+    const bool in_key =
+        std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '"' || c == '\'' || c == ' ' || c == '\t';
     dots = c == '.' ? dots + 1 : in_key ? dots : 0;
     if (dots > deepest)
-      throw Failure(Exit::bad_scenario, fmt::format("{}:{}:{}: not TOML for a scenario: a key of more than {} parts", source, line, column, deepest));
+      throw Failure(Exit::bad_scenario,
+                    fmt::format("{}:{}:{}: not TOML for a scenario: a key of more than {} parts", source, line, column, deepest));
     if (c == '\n') {
       ++line;
       column = 0;

@@ -31,8 +31,8 @@ std::vector<Token> all_tokens(const Model& model) {
 
 Contexts Contexts::from_tokens(const Model& model, std::vector<Token> tokens) {
   if (tokens.empty() || tokens.size() % model.slots() != 0)
-    throw DomainError(fmt::format("contexts hold {} tokens, not a positive multiple of blocks * positions = {}", tokens.size(),
-                                  model.slots()));
+    throw DomainError(
+        fmt::format("contexts hold {} tokens, not a positive multiple of blocks * positions = {}", tokens.size(), model.slots()));
   std::vector<std::size_t> seen_in(model.vocabulary, 0);
   for (std::size_t k = 0; k < tokens.size(); ++k) {
     const std::size_t context = k / model.slots();

@@ -28,8 +28,8 @@ void gates_from_tables(const Model& model, std::span<const double> tables, std::
   });
 }
 
-void pull_back_to_tables(const Model& model, const ContextGates& gates, const ContextGates& dgates,
-                         std::span<const Token> context, double weight, std::span<double> dtables) {
+void pull_back_to_tables(const Model& model, const ContextGates& gates, const ContextGates& dgates, std::span<const Token> context,
+                         double weight, std::span<double> dtables) {
   const int S = model.positions;
   const std::size_t N = model.vocabulary;
   std::vector<double> dlogits(S);

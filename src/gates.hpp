@@ -55,8 +55,8 @@ void softmax_pullback(const T* p, const T* d, int count, T* dlogits) {
 void gates_from_tables(const Model& model, std::span<const double> tables, std::span<const Token> context, ContextGates& gates);
 
 /// Adds the pullback of dLoss/dgates of one context to dLoss/dtables.
-void pull_back_to_tables(const Model& model, const ContextGates& gates, const ContextGates& dgates,
-                         std::span<const Token> context, double weight, std::span<double> dtables);
+void pull_back_to_tables(const Model& model, const ContextGates& gates, const ContextGates& dgates, std::span<const Token> context,
+                         double weight, std::span<double> dtables);
 
 /// Tables whose rows are constant: G_r(i) = b_r.
 std::vector<double> tables_from_bias(const Model& model, std::span<const double> bias);

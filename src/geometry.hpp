@@ -33,7 +33,7 @@ class Geometry {
   bool is_exact() const { return !dense_; }
   int vocabulary() const { return vocabulary_; }
   double kappa() const { return kappa_; }
-  double epsilon() const { return epsilon_; }  ///< max |K - kappa 11^T - I|, 0 at exact geometry
+  double epsilon() const { return epsilon_; }              ///< max |K - kappa 11^T - I|, 0 at exact geometry
   const Eigen::MatrixXd& gram() const { return *dense_; }  ///< only if not exact
 
   /// out = rows K for rows [count][N] row-major: the gradient flow's metric (theory.md section 3).

@@ -15,10 +15,10 @@ void validate(const Model& m) {
   at_least("heads", m.heads, 1);
   const long long slots = 1LL * m.blocks * m.positions;
   if (slots > m.vocabulary)
-    throw DomainError(fmt::format("model.vocabulary = {} must be at least blocks * positions = {}: the tokens of a context are distinct",
-                                  m.vocabulary, slots));
-  if (!(m.gamma > 0.0 && m.gamma <= 1.0))
-    throw DomainError(fmt::format("model.gamma = {} must be in (0, 1]", m.gamma));
+    throw DomainError(
+        fmt::format("model.vocabulary = {} must be at least blocks * positions = {}: the tokens of a context are distinct",
+                    m.vocabulary, slots));
+  if (!(m.gamma > 0.0 && m.gamma <= 1.0)) throw DomainError(fmt::format("model.gamma = {} must be in (0, 1]", m.gamma));
   if (!(m.beta > 0.0 && m.beta * m.heads <= 700.0))
     throw DomainError(fmt::format("model.beta = {} must be > 0 with beta * heads <= 700 (exp would overflow beyond)", m.beta));
 }

@@ -130,7 +130,9 @@ double residual_bound(const Model& model, std::span<const double> tables, int to
   double bound = 0.0;
   for (std::size_t row = 0; row < 2 * model.branch_rows(); row += S) {
     const int target = peak(gates.weights.data() + row, S);
-    const auto extreme = [&](int s) { return std::minmax_element(&tables[(row + s) * tokens], &tables[(row + s) * tokens] + tokens); };
+    const auto extreme = [&](int s) {
+      return std::minmax_element(&tables[(row + s) * tokens], &tables[(row + s) * tokens] + tokens);
+    };
     const double least = *extreme(target).first;
     double others = 0.0;  // sum over s != target of e^(greatest G_s - least G_target)
     for (int s = 0; s < S; ++s)
@@ -153,7 +155,8 @@ PhaseCurve phase_curve_static(const Model& model, std::span<const double> bias) 
   return std::move(sums).curve(1.0);
 }
 
-PhaseCurve phase_curve_tables(const Model& model, const Geometry& geometry, std::span<const double> tables, const Contexts& contexts) {
+PhaseCurve phase_curve_tables(const Model& model, const Geometry& geometry, std::span<const double> tables,
+                              const Contexts& contexts) {
   PhaseSums sums(model);
   ContextGates gates(model);
   for (std::size_t m = 0; m < contexts.size(); ++m) {

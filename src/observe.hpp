@@ -22,8 +22,8 @@ struct GateObservation {
 GateObservation observe_static(const Model& model, std::span<const double> bias);
 GateObservation observe_tables(const Model& model, std::span<const double> tables, const Contexts& contexts);
 
-/// Bound of 1 - p over every context of the vocabulary, from the tables' extremes: the residual with G_target at its least token and every
-/// other row at its greatest. For static biases the exact value.
+/// Bound of 1 - p over every context of the vocabulary, from the tables' extremes: the residual with G_target at its least token
+/// and every other row at its greatest. For static biases the exact value.
 double residual_bound(const Model& model, std::span<const double> tables, int tokens, const GateObservation& gates);
 
 /// Number of distinct positions in a selection; heads without one (-1) do not count.
@@ -41,6 +41,7 @@ struct PhaseCurve {
 };
 
 PhaseCurve phase_curve_static(const Model& model, std::span<const double> bias);
-PhaseCurve phase_curve_tables(const Model& model, const Geometry& geometry, std::span<const double> tables, const Contexts& contexts);
+PhaseCurve phase_curve_tables(const Model& model, const Geometry& geometry, std::span<const double> tables,
+                              const Contexts& contexts);
 
 }  // namespace phaselock

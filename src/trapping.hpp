@@ -1,5 +1,6 @@
-// The trapping box of Theorem 2 (theory.md section 5, Trapping certificate): where every gate of every head and block holds at least 1 - eta at its
-// target, and the inequality over the box that makes gradient flow converge from anywhere inside. Generic in the number type.
+// The trapping box of Theorem 2 (theory.md section 5, Trapping certificate): where every gate of every head and block holds at
+// least 1 - eta at its target, and the inequality over the box that makes gradient flow converge from anywhere inside. Generic in
+// the number type.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +30,9 @@ struct Range {
 /// What the queries of one phase see over the box: derivatives of the loss with respect to the weight m of each position.
 template <class T>
 struct BoxQuery {
-  std::vector<Range<T>> w, o, slope;     ///< attention of each head on the right and on another block, and w', [H]
-  std::vector<Range<T>> right, other;    ///< share - 1{answer} on the query's block and share on another block, [S]; times beta: dLoss/dm
+  std::vector<Range<T>> w, o, slope;  ///< attention of each head on the right and on another block, and w', [H]
+  std::vector<Range<T>> right,
+      other;  ///< share - 1{answer} on the query's block and share on another block, [S]; times beta: dLoss/dm
 };
 
 template <class T>
@@ -72,9 +74,9 @@ BoxQuery<T> box_query(const Model& model, std::span<const int> selection, const 
   return query;
 }
 
-/// The least over all gates of (1 - eta) min_(s != t) (d_s - d_t) - eta max_(u,s != t) |d_u - d_s| over the box, d = dLoss/dp of one context
-/// times L (S - 1) / beta. Positive: the box is never left, and every gate in it converges to its target t.
-/// selection: key offset of each head, 0-based, [H]. Needs L >= 4, S >= 3, H < S or not, 0 < eta < 1.
+/// The least over all gates of (1 - eta) min_(s != t) (d_s - d_t) - eta max_(u,s != t) |d_u - d_s| over the box, d = dLoss/dp of
+/// one context times L (S - 1) / beta. Positive: the box is never left, and every gate in it converges to its target t. selection:
+/// key offset of each head, 0-based, [H]. Needs L >= 4, S >= 3, H < S or not, 0 < eta < 1.
 template <class T>
 T trapping_margin(const Model& model, std::span<const int> selection, const T& eta) {
   using std::max;
@@ -94,7 +96,8 @@ T trapping_margin(const Model& model, std::span<const int> selection, const T& e
     }
     return result;
   };
-  // d_K(q) = w' (sum_r dm(l*, r) pV(r) - mean over other blocks of the same), by o' = -w' / (L - 1); no query sits at the last position.
+  // d_K(q) = w' (sum_r dm(l*, r) pV(r) - mean over other blocks of the same), by o' = -w' / (L - 1); no query sits at the last
+  // position.
   const auto key_derivative = [&](int h, int s) {
     if (s == model.phases()) return Range<T>{T(0.0), T(0.0)};
     const int target = selection[h] + 1;
@@ -133,7 +136,8 @@ T trapping_margin(const Model& model, std::span<const int> selection, const T& e
   return *margin;
 }
 
-/// The largest eta < 1/2 whose box passes in double precision, to 1e-9 relative; 0 if none above 1e-9 does. Needs L >= 4 and S >= 3 (else 0).
+/// The largest eta < 1/2 whose box passes in double precision, to 1e-9 relative; 0 if none above 1e-9 does. Needs L >= 4 and S >= 3
+/// (else 0).
 double largest_eta(const Model& model, std::span<const int> selection);
 
 /// The gap that every gate's logits must have to be inside the box: log((S - 1) (1 - eta) / eta).
@@ -155,7 +159,8 @@ std::optional<TrappingProof> prove_trapping(const Model& model, std::span<const 
 /// Whether a state of this logit gap is inside the box of size eta for certain, in balls.
 bool surely_inside(const Model& model, double gap, double eta);
 
-/// The boxes of one model's selections, with the largest eta of the last selection kept: a flow asks for the same one at every step.
+/// The boxes of one model's selections, with the largest eta of the last selection kept: a flow asks for the same one at every
+/// step.
 class Trap {
  public:
   explicit Trap(const Model& model) : model_(model) {}

@@ -52,8 +52,8 @@ TEST_SUITE("fast") {
     const Geometry geometry = Geometry::exact(0.5, model.vocabulary);
     FlowOptions options;
     options.stop = StopRule::certified;
-    const FlowResult flow =
-        table_flow(model, geometry, sample_balanced(model, 1, 1), GateClass::linear, geometry.initial_tables(model, 1e-2, 3), options);
+    const FlowResult flow = table_flow(model, geometry, sample_balanced(model, 1, 1), GateClass::linear,
+                                       geometry.initial_tables(model, 1e-2, 3), options);
     const auto certificate = trapping_certificate(model, 0.5, false, flow);
     REQUIRE(certificate);
     CHECK(check(*certificate) == 0);
@@ -79,7 +79,8 @@ TEST_SUITE("slow") {
     CHECK(mixed.evidence["undecided"] == 0);
     for (const auto* result : {&linear, &mixed})
       for (const auto& certificate : result->certificates) CHECK(check(certificate) == 0);
-    for (const Model model : {Model{4, 3, 1, 607, 1.0, 10.0}, Model{4, 4, 3, 7000, 1.0, 8.0}, Model{4, 3, 1, 190, 1.0, 10.0}, Model{4, 3, 1, 50, 1.0, 10.0}}) {
+    for (const Model model : {Model{4, 3, 1, 607, 1.0, 10.0}, Model{4, 4, 3, 7000, 1.0, 8.0}, Model{4, 3, 1, 190, 1.0, 10.0},
+                              Model{4, 3, 1, 50, 1.0, 10.0}}) {
       const ClaimResult result = check_theorem1(model);
       REQUIRE(result.certificates.size() == 1);
       CHECK(check(result.certificates.front()) == 0);

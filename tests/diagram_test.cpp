@@ -99,9 +99,16 @@ TEST_SUITE("fast") {
       CHECK(cell.x == std::round(cell.x));
       const double enough = sufficient(model);
       switch (cell.outcome) {
-        case CellOutcome::assumption: CHECK(cell.x < 12); break;
-        case CellOutcome::proved: CHECK(cell.x >= enough); break;
-        case CellOutcome::selection: CHECK(cell.x >= necessary_n_star(model)); CHECK(cell.x <= enough); break;
+        case CellOutcome::assumption:
+          CHECK(cell.x < 12);
+          break;
+        case CellOutcome::proved:
+          CHECK(cell.x >= enough);
+          break;
+        case CellOutcome::selection:
+          CHECK(cell.x >= necessary_n_star(model));
+          CHECK(cell.x <= enough);
+          break;
         default:
           CHECK(cell.outcome == CellOutcome::interior);
           CHECK(cell.x < 1.02 * necessary_n_star(model));  // the conjecture: it holds for every N > N*
@@ -110,7 +117,8 @@ TEST_SUITE("fast") {
     }
     CHECK(whole == doctest::Approx(1.0).epsilon(1e-12));
     CHECK(finest == 2);
-    for (const CellOutcome outcome : {CellOutcome::proved, CellOutcome::selection, CellOutcome::interior}) CHECK(counts[int(outcome)] > 5);
+    for (const CellOutcome outcome : {CellOutcome::proved, CellOutcome::selection, CellOutcome::interior})
+      CHECK(counts[int(outcome)] > 5);
   }
 
   TEST_CASE("finest cells lie along boundaries, and nowhere else") {
@@ -198,7 +206,8 @@ TEST_SUITE("slow") {
       CHECK(cell.colliding <= cell.selected);
       if (cell.outcome == CellOutcome::distinct) CHECK(cell.selected - cell.colliding >= 0.25);
     }
-    const DiagramCell& repelled = *std::min_element(cells.begin(), cells.end(), [](const auto& a, const auto& b) { return a.x - a.y < b.x - b.y; });
+    const DiagramCell& repelled =
+        *std::min_element(cells.begin(), cells.end(), [](const auto& a, const auto& b) { return a.x - a.y < b.x - b.y; });
     CHECK(repelled.outcome == CellOutcome::distinct);
   }
 }

@@ -197,7 +197,8 @@ TEST_SUITE("slow") {
   TEST_CASE("escape time against log(1 / sigma_b): T = 917, 1734, 2549 and the slope 1 / (lambda + mu / T)") {
     // theory.md's T are averages over few seeds. 1000 seeds of another stream than the one used here gave 894.6 and 1711.3
     // (standard error 3.0) with a deviation of 0.82 / lambda, and 2526 continues them with the predicted slope: the test is
-    // against these, at 4 standard errors of this mean and that (level 6e-5), and against theory.md's T within its own deviation of one flow. In the slopes the noise cancels: 1%.
+    // against these, at 4 standard errors of this mean and that (level 6e-5), and against theory.md's T within its own deviation of
+    // one flow. In the slopes the noise cancels: 1%.
     const Model model{4, 4, 1, 1000000000, 1.0, 1.0};
     constexpr int seeds = 400;
     const double lambda = saddle_rate(model, 1.0), mu = -0.118;

@@ -183,7 +183,8 @@ TEST_SUITE("fast") {
         {"kind = \"search\"\n" + model, {"search.starts=3"}},
         {"kind = \"coverage\"\n" + model, {"sweep.seeds=12", "flow.stop=time", "model.beta=0.1"}},
         {"kind = \"stability\"\n" + model, {"stability.pattern=[0, 2, 2]", "stability.betas=5"}},
-        {"kind = \"diagram\"\n" + model, {"diagram.what=theorem2", "diagram.x=rho", "diagram.x_range=[1e-3, 1]", "diagram.y_range=[1, 2]"}},
+        {"kind = \"diagram\"\n" + model,
+         {"diagram.what=theorem2", "diagram.x=rho", "diagram.x_range=[1e-3, 1]", "diagram.y_range=[1, 2]"}},
         {"kind = \"toy\"\n" + model, {"toy.A=1e-300", "toy.theta=[0.1, -3]"}}};
     for (const auto& [text, overrides] : cases) {
       CAPTURE(text);
@@ -340,7 +341,8 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a stability report: threshold, margins, map, and where only distinct patterns are stable") {
-    const Scenario s = parse("kind = \"stability\"\n" + model, {"model.beta=8", "model.vocabulary=1000", "stability.pattern=[0, 0, 2]", "stability.betas=3"});
+    const Scenario s = parse("kind = \"stability\"\n" + model,
+                             {"model.beta=8", "model.vocabulary=1000", "stability.pattern=[0, 0, 2]", "stability.betas=3"});
     const Report report = run_quietly(s, true);
     const Json& r = report.results;
     CHECK(r["N_star"].get<double>() == doctest::Approx(2940.3827815209993).epsilon(1e-9));
@@ -361,8 +363,8 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a diagram's report: cells, outcomes and curves") {
-    const Scenario s = parse("kind = \"diagram\"\n" + model,
-                             {"model.positions=3", "model.heads=1", "diagram.x_range=[12, 1e4]", "diagram.y_range=[1, 20]", "diagram.cells=4", "diagram.refine=1"});
+    const Scenario s = parse("kind = \"diagram\"\n" + model, {"model.positions=3", "model.heads=1", "diagram.x_range=[12, 1e4]",
+                                                              "diagram.y_range=[1, 20]", "diagram.cells=4", "diagram.refine=1"});
     const Report report = run_quietly(s, true);
     int cells = 0;
     for (const auto& [outcome, count] : report.results["outcomes"].items()) cells += count.get<int>();

@@ -33,14 +33,20 @@ TEST_SUITE("fast") {
     std::set<std::string_view> ids;
     for (const Claim& claim : claims()) {
       CHECK(ids.insert(claim.id).second);
-      for (const auto text : {claim.title, claim.statement, claim.assumptions, claim.acceptance, claim.rejection, claim.source}) CHECK(text.size() > 5);
+      for (const auto text : {claim.title, claim.statement, claim.assumptions, claim.acceptance, claim.rejection, claim.source})
+        CHECK(text.size() > 5);
       CHECK(find_claim(claim.id) == &claim);
     }
     CHECK(find_claim("theorem3") == nullptr);
   }
 
   TEST_CASE("exit codes follow verdict, assumptions and expectation") {
-    ClaimResult result{.id = "theorem1", .model = {}, .assumptions = {{"holds", true}}, .evidence = {}, .verdict = Verdict::proved, .expected = {}};
+    ClaimResult result{.id = "theorem1",
+                       .model = {},
+                       .assumptions = {{"holds", true}},
+                       .evidence = {},
+                       .verdict = Verdict::proved,
+                       .expected = {}};
     CHECK(exit_code(result) == 0);
     result.verdict = Verdict::supported;
     CHECK(exit_code(result) == 0);
@@ -102,7 +108,7 @@ TEST_SUITE("fast") {
     const ClaimResult result = check_distinctness({4, 3, 2, 12, 1.0, 4.0});
     CHECK(result.outcome() == "PROVED");
     CHECK(result.evidence["patterns"] == 256);
-    CHECK(result.evidence["distinct"] == 16);  // [n!/(n-H)!]^L = 2^4
+    CHECK(result.evidence["distinct"] == 16);                                     // [n!/(n-H)!]^L = 2^4
     CHECK(check_distinctness({4, 6, 3, 64, 1.0, 1.0}).outcome() == "SUPPORTED");  // too many to enumerate
   }
 
@@ -120,7 +126,8 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("where no flow selects, agreement is not claimed; interior flows are no success") {
-    const auto results = check_theorem2({{{4, 4, 1, 32, 1.0, 8.0}, 1e-2, 12, GateClass::fixed}}, 1.0, [](std::string_view, int, int) {});
+    const auto results =
+        check_theorem2({{{4, 4, 1, 32, 1.0, 8.0}, 1e-2, 12, GateClass::fixed}}, 1.0, [](std::string_view, int, int) {});
     CHECK(results[0].evidence["interior"] == 12);
     CHECK(results[0].outcome() == "REFUTED");
     CHECK(results[1].outcome() == "UNDECIDED");
@@ -145,7 +152,8 @@ TEST_SUITE("slow") {
     for (int k = 0; k < 60; ++k) {
       const Model model = random_small_model(stream);
       const ClaimResult result = check_theorem1(model);
-      CAPTURE(fmt::format("L{} S{} H{} N{} gamma {} beta {}", model.blocks, model.positions, model.heads, model.vocabulary, model.gamma, model.beta));
+      CAPTURE(fmt::format("L{} S{} H{} N{} gamma {} beta {}", model.blocks, model.positions, model.heads, model.vocabulary,
+                          model.gamma, model.beta));
       REQUIRE(result.assumptions_hold());
       const double N = model.vocabulary;
       if (N > sufficient_n0(model) || N >= sufficient_n1(model)) CHECK(result.verdict == Verdict::proved);

@@ -59,8 +59,9 @@ struct Case {
   std::vector<int> selection;
 };
 
-const Case cases[] = {{{4, 4, 3, 1000, 1.0, 1.0}, {1, 1, 2}}, {{4, 4, 1, 118, 1.0, 8.0}, {0}},       {{4, 4, 3, 100, 1.0, 8.0}, {0, 1, 2}},
-                      {{5, 3, 2, 40, 0.5, 2.0}, {1, 1}},      {{4, 6, 3, 64, 0.8, 1.0}, {0, 4, 2}}, {{8, 8, 4, 128, 1.0, 4.0}, {0, 2, 4, 6}}};
+const Case cases[] = {{{4, 4, 3, 1000, 1.0, 1.0}, {1, 1, 2}}, {{4, 4, 1, 118, 1.0, 8.0}, {0}},
+                      {{4, 4, 3, 100, 1.0, 8.0}, {0, 1, 2}},  {{5, 3, 2, 40, 0.5, 2.0}, {1, 1}},
+                      {{4, 6, 3, 64, 0.8, 1.0}, {0, 4, 2}},   {{8, 8, 4, 128, 1.0, 4.0}, {0, 2, 4, 6}}};
 
 /// A table whose gates all lie exactly on the boundary of the box: every token's target logit is `gap` above the greatest other.
 std::vector<double> boundary_tables(const Model& model, const std::vector<int>& selection, double gap, std::uint64_t seed) {
@@ -84,9 +85,9 @@ TEST_SUITE("fast") {
   TEST_CASE("the largest eta at the models worked out in the theory note") {
     CHECK(largest_eta({4, 4, 3, 1000, 1.0, 1.0}, std::vector{1, 1, 2}) == doctest::Approx(0.26).epsilon(0.005));
     CHECK(largest_eta({4, 4, 1, 118, 1.0, 8.0}, std::vector{0}) == doctest::Approx(0.0067).epsilon(0.02));
-    CHECK(largest_eta({4, 4, 1, 114, 1.0, 8.0}, std::vector{0}) == 0.0);  // N* = 114.4
+    CHECK(largest_eta({4, 4, 1, 114, 1.0, 8.0}, std::vector{0}) == 0.0);         // N* = 114.4
     CHECK(largest_eta({4, 4, 3, 1000, 1.0, 8.0}, std::vector{0, 0, 2}) == 0.0);  // N* = 2940
-    CHECK(largest_eta({3, 4, 1, 1000, 1.0, 1.0}, std::vector{0}) == 0.0);  // w is not convex enough for the note's bounds
+    CHECK(largest_eta({3, 4, 1, 1000, 1.0, 1.0}, std::vector{0}) == 0.0);        // w is not convex enough for the note's bounds
   }
 
   TEST_CASE("a box is proved just below the largest eta and refused just above it") {
@@ -164,7 +165,8 @@ TEST_SUITE("fast") {
         double gap = logit_gap(model, start, model.vocabulary, selection);
         for (double until : {1.0, 30.0, 1e3, 1e4}) {
           options.integration.until = until;
-          const FlowResult flow = table_flow(model, Geometry::exact(1.0, model.vocabulary), sample_balanced(model, 6, seed), GateClass::linear, start, options);
+          const FlowResult flow = table_flow(model, Geometry::exact(1.0, model.vocabulary), sample_balanced(model, 6, seed),
+                                             GateClass::linear, start, options);
           const double later = logit_gap(model, flow.state, model.vocabulary, selection);
           CHECK(later >= gap - 1e-7);
           gap = later;

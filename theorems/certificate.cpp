@@ -15,13 +15,16 @@ using Json = nlohmann::json;
 
 std::string statement(std::string_view claim) {
   if (claim == "trapping")
-    return "From the given state, under the population gradient flow of this model (exact geometry), in every context of the vocabulary every key gate "
+    return "From the given state, under the population gradient flow of this model (exact geometry), in every context of the "
+           "vocabulary every key gate "
            "of head h converges to position selection[h] and every value gate to selection[h] + 1.";
   if (claim == "theorem1_holds")
-    return "Every global minimizer of the loss of this model over the oracle class (exact geometry) selects: pK = e_r and pV = e_(r+1) in every context, "
+    return "Every global minimizer of the loss of this model over the oracle class (exact geometry) selects: pK = e_r and pV = "
+           "e_(r+1) in every context, "
            "block and head.";
   if (claim == "theorem1_fails")
-    return "No selection pattern is a global minimizer of the loss of this model over the oracle class (exact geometry): the distinct patterns, best among "
+    return "No selection pattern is a global minimizer of the loss of this model over the oracle class (exact geometry): the "
+           "distinct patterns, best among "
            "selections, have a negative KKT margin.";
   throw DomainError(fmt::format("no such claim for a certificate: {}", claim));
 }

@@ -14,15 +14,18 @@ namespace phaselock {
 /// What the statements ask of the sizes, and whether it holds.
 std::vector<Assumption> size_assumptions(const Model& model);
 
-/// SUPPORTED, REFUTED or UNDECIDED by the 95% Clopper-Pearson interval of a share that must be at least 0.95; adds counts and interval to `evidence`.
+/// SUPPORTED, REFUTED or UNDECIDED by the 95% Clopper-Pearson interval of a share that must be at least 0.95; adds counts and
+/// interval to `evidence`.
 Verdict judge_share(std::int64_t successes, std::int64_t trials, nlohmann::ordered_json& evidence);
 
 ClaimResult check_theorem1(const Model& model);
 ClaimResult check_distinctness(const Model& model);
 /// Theorem 1 on `contexts` sampled contexts of a vocabulary with a dense Gram matrix.
-ClaimResult check_theorem1_perturbed(const Model& model, const Geometry& geometry, const char* vocabulary, int contexts, int starts);
+ClaimResult check_theorem1_perturbed(const Model& model, const Geometry& geometry, const char* vocabulary, int contexts,
+                                     int starts);
 
-/// One row of the plan of theorem2: flows of seeds 1..seeds from a ball of radius rho; linear gates on the smallest balanced sample, or static gates.
+/// One row of the plan of theorem2: flows of seeds 1..seeds from a ball of radius rho; linear gates on the smallest balanced
+/// sample, or static gates.
 struct FlowPlan {
   Model model;
   double rho;
@@ -30,7 +33,8 @@ struct FlowPlan {
   GateClass gate_class = GateClass::linear;
 };
 
-/// theorem2 and static_agreement over the same flows; each flow ends PROVED (with a certificate), interior, or undecided with its reason.
+/// theorem2 and static_agreement over the same flows; each flow ends PROVED (with a certificate), interior, or undecided with its
+/// reason.
 std::vector<ClaimResult> check_theorem2(const std::vector<FlowPlan>& plan, double kappa, const Progress& progress);
 ClaimResult check_theorem2_control(const Model& model, double kappa, GateClass gate_class, int seeds);
 ClaimResult check_sample_independence(const Model& model, double kappa, double rho, int seeds);

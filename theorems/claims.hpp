@@ -33,7 +33,7 @@ struct Assumption {
 
 /// The outcome of checking one claim for one model.
 struct ClaimResult {
-  std::string id;     ///< of a Claim
+  std::string id;  ///< of a Claim
   Model model;
   std::vector<Assumption> assumptions;
   nlohmann::ordered_json evidence;  ///< numbers, in reading order; "summary" is one line for the table
@@ -53,8 +53,8 @@ int exit_code(const ClaimResult& result);
 using Progress = std::function<void(std::string_view what, int done, int total)>;
 
 struct VerifyOptions {
-  std::optional<Model> model;   ///< replaces the suite's models if given
-  double kappa = 1.0;           ///< of the exact geometry
+  std::optional<Model> model;    ///< replaces the suite's models if given
+  double kappa = 1.0;            ///< of the exact geometry
   Eigen::MatrixXd word_vectors;  ///< embeddings [tokens][d] for Theorem 1 at epsilon > 0; that check is left out if empty
   Progress progress = [](std::string_view, int, int) {};
 };

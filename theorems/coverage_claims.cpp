@@ -20,7 +20,10 @@ ClaimResult begin(const char* id, const Model& model, const CoverageResult& cove
   return {.id = id,
           .model = model,
           .assumptions = size_assumptions(model),
-          .evidence = {{"summary", ""}, {"seeds", coverage.seeds}, {"selected", coverage.selected}, {"not_selected", coverage.not_selected}},
+          .evidence = {{"summary", ""},
+                       {"seeds", coverage.seeds},
+                       {"selected", coverage.selected},
+                       {"not_selected", coverage.not_selected}},
           .expected = {}};
 }
 
@@ -42,14 +45,17 @@ ClaimResult check_coverage_symmetry(const Model& model, double kappa, int seeds)
   result.evidence["first_head_positions"] = counts;
   result.evidence["chi_square"] = fit.statistic;
   result.evidence["p_value"] = fit.p_value;
-  result.evidence["summary"] = fmt::format("first head at each position {} (chi-square p = {:.3f})", result.evidence["first_head_positions"].dump(), fit.p_value);
+  result.evidence["summary"] = fmt::format("first head at each position {} (chi-square p = {:.3f})",
+                                           result.evidence["first_head_positions"].dump(), fit.p_value);
   return result;
 }
 
 ClaimResult check_coverage_occupancy(const Model& model, double kappa, int seeds) {
   const CoverageResult coverage = run(model, kappa, seeds);
   ClaimResult result = begin("coverage_occupancy", model, coverage);
-  result.verdict = coverage.selected == 0 ? Verdict::undecided : coverage.occupancy_fit.p_value >= 0.01 ? Verdict::supported : Verdict::refuted;
+  result.verdict = coverage.selected == 0                   ? Verdict::undecided
+                   : coverage.occupancy_fit.p_value >= 0.01 ? Verdict::supported
+                                                            : Verdict::refuted;
   result.evidence["distinct"] = coverage.distinct;
   result.evidence["occupancy"] = coverage.occupancy;
   result.evidence["chi_square"] = coverage.occupancy_fit.statistic;
@@ -64,7 +70,7 @@ ClaimResult check_coverage_repulsion(const Model& model, double kappa, int seeds
   ClaimResult result = begin("coverage_repulsion", model, coverage);
   const double independent = occupancy_collision(coverage, model);
   const Interval interval = coverage.collision_interval;
-  result.verdict = coverage.selected == 0 ? Verdict::undecided
+  result.verdict = coverage.selected == 0        ? Verdict::undecided
                    : interval.high < independent ? Verdict::supported
                    : interval.low > independent  ? Verdict::refuted
                                                  : Verdict::undecided;
@@ -72,8 +78,8 @@ ClaimResult check_coverage_repulsion(const Model& model, double kappa, int seeds
   result.evidence["collided"] = coverage.collided;
   result.evidence["interval"] = {interval.low, interval.high};
   result.evidence["occupancy_collision_probability"] = independent;
-  result.evidence["summary"] = fmt::format("{} of {} collide (at most {:.3f}) against {:.3f} of independent choices", coverage.collided, coverage.selected,
-                                           interval.high, independent);
+  result.evidence["summary"] = fmt::format("{} of {} collide (at most {:.3f}) against {:.3f} of independent choices",
+                                           coverage.collided, coverage.selected, interval.high, independent);
   return result;
 }
 

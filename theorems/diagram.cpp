@@ -33,13 +33,27 @@ struct Point {
 void put(Point& point, DiagramNumber number, double value) {
   const auto whole = [&] { return int(std::lround(value)); };
   switch (number) {
-    case DiagramNumber::vocabulary: point.model.vocabulary = whole(); break;
-    case DiagramNumber::beta: point.model.beta = value; break;
-    case DiagramNumber::rho: point.rho = value; break;
-    case DiagramNumber::heads: point.model.heads = whole(); break;
-    case DiagramNumber::positions: point.model.positions = whole(); break;
-    case DiagramNumber::gamma: point.model.gamma = value; break;
-    case DiagramNumber::kappa: point.kappa = value; break;
+    case DiagramNumber::vocabulary:
+      point.model.vocabulary = whole();
+      break;
+    case DiagramNumber::beta:
+      point.model.beta = value;
+      break;
+    case DiagramNumber::rho:
+      point.rho = value;
+      break;
+    case DiagramNumber::heads:
+      point.model.heads = whole();
+      break;
+    case DiagramNumber::positions:
+      point.model.positions = whole();
+      break;
+    case DiagramNumber::gamma:
+      point.model.gamma = value;
+      break;
+    case DiagramNumber::kappa:
+      point.kappa = value;
+      break;
   }
 }
 
@@ -84,7 +98,8 @@ bool in_scope(const Model& model, bool needs_vocabulary) {
 }
 
 Answer theorem1_at(const Model& model, int starts) {
-  if (above_n0(model) == Decision::yes || above_n1(model) == Decision::yes || above_n2(model) == Decision::yes) return {CellOutcome::proved};
+  if (above_n0(model) == Decision::yes || above_n1(model) == Decision::yes || above_n2(model) == Decision::yes)
+    return {CellOutcome::proved};
   if (below_n_star(model) == Decision::yes) return {CellOutcome::interior};
   std::vector<Token> context(model.slots());  // at exact geometry all contexts are equivalent (theory.md section 3)
   std::iota(context.begin(), context.end(), 0);
@@ -115,9 +130,12 @@ Answer answer_at(const DiagramOptions& options, double x, double y) {
   put(point, options.y.number, y);
   if (!in_scope(point.model, options.what != DiagramQuestion::n_star)) return {CellOutcome::assumption};
   switch (options.what) {
-    case DiagramQuestion::theorem1: return theorem1_at(point.model, options.starts);
-    case DiagramQuestion::theorem2: return theorem2_at(point, options.seeds, options.flow);
-    case DiagramQuestion::n_star: break;
+    case DiagramQuestion::theorem1:
+      return theorem1_at(point.model, options.starts);
+    case DiagramQuestion::theorem2:
+      return theorem2_at(point, options.seeds, options.flow);
+    case DiagramQuestion::n_star:
+      break;
   }
   return n_star_at(point.model);
 }
@@ -160,14 +178,15 @@ class Mosaic {
   }
 
   std::vector<DiagramCell> cells() {
-    std::sort(leaves_.begin(), leaves_.end(), [](const Leaf& a, const Leaf& b) { return std::pair(a.y, a.x) < std::pair(b.y, b.x); });
+    std::sort(leaves_.begin(), leaves_.end(),
+              [](const Leaf& a, const Leaf& b) { return std::pair(a.y, a.x) < std::pair(b.y, b.x); });
     std::vector<DiagramCell> cells;
     for (const Leaf& leaf : leaves_) {
       const auto [x, y] = place(leaf);
       const double right = double(leaf.x + leaf.width) / columns_, top = double(leaf.y + leaf.height) / rows_;
       const Answer& a = leaf.answer;
-      cells.push_back({x, y, scale_x_.at(double(leaf.x) / columns_), scale_x_.at(right), scale_y_.at(double(leaf.y) / rows_), scale_y_.at(top),
-                       leaf.level, a.outcome, a.selected, a.colliding, a.interior, a.log10_n_star});
+      cells.push_back({x, y, scale_x_.at(double(leaf.x) / columns_), scale_x_.at(right), scale_y_.at(double(leaf.y) / rows_),
+                       scale_y_.at(top), leaf.level, a.outcome, a.selected, a.colliding, a.interior, a.log10_n_star});
     }
     return cells;
   }
@@ -176,7 +195,8 @@ class Mosaic {
   using Place = std::pair<double, double>;
 
   Place place(const Leaf& leaf) const {
-    return {scale_x_.representative((leaf.x + 0.5 * leaf.width) / columns_), scale_y_.representative((leaf.y + 0.5 * leaf.height) / rows_)};
+    return {scale_x_.representative((leaf.x + 0.5 * leaf.width) / columns_),
+            scale_y_.representative((leaf.y + 0.5 * leaf.height) / rows_)};
   }
 
   std::vector<bool> find_boundary() const {
@@ -253,7 +273,8 @@ bool DiagramAxis::is_whole() const {
 }
 
 bool DiagramAxis::is_logarithmic() const {
-  return (number == DiagramNumber::vocabulary || number == DiagramNumber::beta || number == DiagramNumber::rho) && high > 10.0 * low;
+  return (number == DiagramNumber::vocabulary || number == DiagramNumber::beta || number == DiagramNumber::rho) &&
+         high > 10.0 * low;
 }
 
 double DiagramAxis::at(double share) const {

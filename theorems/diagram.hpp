@@ -20,8 +20,8 @@ struct DiagramAxis {
   DiagramNumber number;
   double low, high;
 
-  bool is_whole() const;        ///< N, H, S: values are rounded
-  bool is_logarithmic() const;  ///< N, beta, rho over more than a factor of ten
+  bool is_whole() const;          ///< N, H, S: values are rounded
+  bool is_logarithmic() const;    ///< N, beta, rho over more than a factor of ten
   double at(double share) const;  ///< the value at a share of the axis's length
 };
 
@@ -30,10 +30,10 @@ struct DiagramOptions {
   double kappa = 1.0, rho = 1e-2;
   DiagramAxis x, y;
   DiagramQuestion what = DiagramQuestion::theorem1;
-  int cells = 24;   ///< at first, on each axis; fewer on an axis with fewer whole numbers, which then has one for each
-  int refine = 2;   ///< times that cells at a boundary are halved on both axes
-  int starts = 4;   ///< theorem1: of the continuous search
-  int seeds = 20;   ///< theorem2: static flows of seeds 1, 2, ...
+  int cells = 24;    ///< at first, on each axis; fewer on an axis with fewer whole numbers, which then has one for each
+  int refine = 2;    ///< times that cells at a boundary are halved on both axes
+  int starts = 4;    ///< theorem1: of the continuous search
+  int seeds = 20;    ///< theorem2: static flows of seeds 1, 2, ...
   FlowOptions flow;  ///< theorem2
 };
 
@@ -60,14 +60,15 @@ struct DiagramCell {
   double log10_n_star;                   ///< n_star: log10 N*(distinct); else NaN
 };
 
-/// Cells that cover the diagram, in rows of y, then x, of their lower edges. Cells are computed in parallel; the result does not depend on the number of
-/// threads. `progress` is told the cells done, of those known so far (from any thread, one call at a time). Throws Interrupted when asked to stop,
-/// DomainError unless the axes differ, 0 < low < high and cells >= 1.
-std::vector<DiagramCell> compute_diagram(const DiagramOptions& options, const std::function<void(int done, int total)>& progress = {});
+/// Cells that cover the diagram, in rows of y, then x, of their lower edges. Cells are computed in parallel; the result does not
+/// depend on the number of threads. `progress` is told the cells done, of those known so far (from any thread, one call at a time).
+/// Throws Interrupted when asked to stop, DomainError unless the axes differ, 0 < low < high and cells >= 1.
+std::vector<DiagramCell> compute_diagram(const DiagramOptions& options,
+                                         const std::function<void(int done, int total)>& progress = {});
 
-/// Theory's curves where N is on an axis: over the other one, the least N >= L S from which on theorem 1 is proved, that is min(N0, N1, N2),
-/// N*(distinct), and N* of two heads on one offset (the others on offsets of their own; NaN for H = 1).
-/// Values that the theorems do not speak of are left out.
+/// Theory's curves where N is on an axis: over the other one, the least N >= L S from which on theorem 1 is proved, that is min(N0,
+/// N1, N2), N*(distinct), and N* of two heads on one offset (the others on offsets of their own; NaN for H = 1). Values that the
+/// theorems do not speak of are left out.
 struct CurvePoint {
   double at, n_sufficient, n_star, n_star_pair;
 };

@@ -1,7 +1,7 @@
 #include "stability.hpp"
 
-#include <boost/math/tools/toms748_solve.hpp>
 #include <fmt/format.h>
+#include <boost/math/tools/toms748_solve.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -14,8 +14,8 @@ namespace phaselock {
 
 namespace {
 
-constexpr double enclosure = 1e-11;      // relative distance of `low` and `high` from N*
-constexpr double scan_factor = 1.05;     // of N, from far above down to L S
+constexpr double enclosure = 1e-11;   // relative distance of `low` and `high` from N*
+constexpr double scan_factor = 1.05;  // of N, from far above down to L S
 constexpr slong precisions[] = {128, 256, 512};
 constexpr int most_heads_partitioned = 20;  // 627 partitions
 
@@ -106,7 +106,8 @@ Threshold pattern_threshold(const Model& model, std::span<const int> selection, 
   if (int(selection.size()) != model.heads)
     throw DomainError(fmt::format("pattern of {} heads: model.heads = {}", selection.size(), model.heads));
   for (const int r : selection)
-    if (r < 0 || r >= model.phases()) throw DomainError(fmt::format("pattern offset {} must be from 0 to {}", r, model.phases() - 1));
+    if (r < 0 || r >= model.phases())
+      throw DomainError(fmt::format("pattern offset {} must be from 0 to {}", r, model.phases() - 1));
   const double bottom = model.slots(), n_star = search_threshold(model, {model, selection});
   Threshold result{n_star, bottom, bottom, false, 0};
   if (!std::isfinite(n_star)) {

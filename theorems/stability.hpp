@@ -12,21 +12,22 @@
 
 namespace phaselock {
 
-/// Smallest margin d_s - d_target of each gate, [2][H][L], at the selection pattern r = pattern[h * L + l] (0-based key offsets), d = dLoss/dp of one
-/// context. The pattern is locally stable iff all are positive.
+/// Smallest margin d_s - d_target of each gate, [2][H][L], at the selection pattern r = pattern[h * L + l] (0-based key offsets), d
+/// = dLoss/dp of one context. The pattern is locally stable iff all are positive.
 std::vector<double> pattern_margins(const Model& model, std::span<const int> pattern);
 
 /// The distinct pattern r = h in every block; needs H < S.
 std::vector<int> distinct_pattern(const Model& model);
 
-/// The same margins in closed form for a pattern that is alike in every block, as functions of the vocabulary (theory.md section 4.4). They depend on the
-/// pattern only through k_r, the number of heads on key offset r. With y_q = 1/Z_q, the probability of a token outside the context at query q, Y = sum_q y_q:
+/// The same margins in closed form for a pattern that is alike in every block, as functions of the vocabulary (theory.md
+/// section 4.4). They depend on the pattern only through k_r, the number of heads on key offset r. With y_q = 1/Z_q, the
+/// probability of a token outside the context at query q, Y = sum_q y_q:
 ///   Z_q = N + A_q      A_q = E(beta k_q w1) + (L-1) E(beta k_q o1) + L sum_(r != q) E(beta k_r / L)
 ///   V_r = y_r [ w1 E(beta k_r w1) + (1-w1) E(beta k_r o1) ] + (Y - y_r) E(beta k_r / L)      cost of token r+1 to a head on r,
 ///   U_r = y_r [ w0 E(beta k_r w1) + (1-w0) E(beta k_r o1) ] + (Y - y_r) E(beta k_r / L)      to a head elsewhere.
-/// Margins of a head on t, in units of beta / Q: keys w'(1) [ 1 - y_t (e^(beta k_t w1) - e^(beta k_t o1)) ], which is positive at every N;
-/// values min( w1, D + min_(s != t) U_s ) - V_t. If some offset is free, its U = 0, and D - V_t increases with N: one change of sign.
-/// T is double or Ball.
+/// Margins of a head on t, in units of beta / Q: keys w'(1) [ 1 - y_t (e^(beta k_t w1) - e^(beta k_t o1)) ], which is positive at
+/// every N; values min( w1, D + min_(s != t) U_s ) - V_t. If some offset is free, its U = 0, and D - V_t increases with N: one
+/// change of sign. T is double or Ball.
 template <class T>
 class SelectionMargins {
  public:
@@ -93,16 +94,19 @@ struct Threshold {
   std::int64_t steps;  ///< boxes it took
 };
 
-/// N* of a pattern that is alike in every block, selection[h] in 0 .. S-2 the key offset of head h; model.vocabulary does not matter.
-/// Doubles search the last change of sign from far above, to full precision; balls then prove the enclosure, 1e-11 relative to either side (or
-/// [L S, L S]), on boxes of 1/N. Infinite and not proved if beyond the range of doubles. Throws DomainError for a pattern that does not fit the model.
+/// N* of a pattern that is alike in every block, selection[h] in 0 .. S-2 the key offset of head h; model.vocabulary does not
+/// matter. Doubles search the last change of sign from far above, to full precision; balls then prove the enclosure, 1e-11 relative
+/// to either side (or [L S, L S]), on boxes of 1/N. Infinite and not proved if beyond the range of doubles. Throws DomainError for
+/// a pattern that does not fit the model.
 Threshold pattern_threshold(const Model& model, std::span<const int> selection, std::int64_t most_steps = 100000);
 
-/// The pattern with k heads on offset 0 and the others on offsets of their own as far as there are any; 1 <= k <= H. Without other offsets all are on 0.
+/// The pattern with k heads on offset 0 and the others on offsets of their own as far as there are any; 1 <= k <= H. Without other
+/// offsets all are on 0.
 std::vector<int> collision_pattern(const Model& model, int k);
 
-/// The least N* of all patterns, alike in every block, with two or more heads on one offset. As H < S each of them leaves an offset free, so its margins
-/// change sign but once: below this N* no such pattern is stable. Nothing for H = 1, H >= S, or H > 20 (the patterns are too many).
+/// The least N* of all patterns, alike in every block, with two or more heads on one offset. As H < S each of them leaves an offset
+/// free, so its margins change sign but once: below this N* no such pattern is stable. Nothing for H = 1, H >= S, or H > 20 (the
+/// patterns are too many).
 struct CollisionThreshold {
   std::vector<int> selection;
   Threshold threshold;

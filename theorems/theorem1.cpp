@@ -75,7 +75,8 @@ ClaimResult check_theorem1(const Model& model) {
     result.verdict = verdict;
     if (by == "N0" || by == "N1") result.certificates.push_back(make_certificate("theorem1_holds", model, 128, {{"bound", by}}));
     if (by == "N_star_distinct")
-      result.certificates.push_back(make_certificate("theorem1_fails", model, 128, {{"margin", enclose_distinct_stability(model).high}}));
+      result.certificates.push_back(
+          make_certificate("theorem1_fails", model, 128, {{"margin", enclose_distinct_stability(model).high}}));
     evidence["decided_by"] = by;
     evidence["summary"] = std::move(summary);
     return result;
@@ -172,7 +173,8 @@ ClaimResult check_distinctness(const Model& model) {
   }
   const double all = std::pow(model.phases(), model.heads * model.blocks);
   const bool enumerated = all <= most;
-  const std::int64_t tried = enumerated ? std::int64_t(all) : std::int64_t(std::min(most, 2e7 / (double(model.slots()) * model.queries())) + 2);
+  const std::int64_t tried =
+      enumerated ? std::int64_t(all) : std::int64_t(std::min(most, 2e7 / (double(model.slots()) * model.queries())) + 2);
   const double loss_star = distinct_loss(model), rounding = 1e-12 * std::max(1.0, std::abs(loss_star));
   std::int64_t distinct_patterns = 0, deviating = 0, unresolved = 0;
   double farthest_distinct = 0.0, nearest_other = INFINITY;
@@ -194,15 +196,17 @@ ClaimResult check_distinctness(const Model& model) {
                    : unresolved > 0 ? Verdict::undecided
                    : complete       ? Verdict::proved
                                     : Verdict::supported;
-  result.evidence = {{"summary", fmt::format("{} {} patterns: the {} distinct ones within {:.1g} of loss*, all others at least {:.3g} above",
-                                             enumerated ? "all" : "random", tried, distinct_patterns, farthest_distinct, nearest_other)},
-                     {"patterns", tried},
-                     {"enumerated", enumerated},
-                     {"distinct", distinct_patterns},
-                     {"distinct_predicted", expected},
-                     {"loss_star", loss_star},
-                     {"largest_deviation_of_distinct", farthest_distinct},
-                     {"smallest_excess_of_others", std::isfinite(nearest_other) ? nlohmann::ordered_json(nearest_other) : nlohmann::ordered_json()}};
+  result.evidence = {
+      {"summary", fmt::format("{} {} patterns: the {} distinct ones within {:.1g} of loss*, all others at least {:.3g} above",
+                              enumerated ? "all" : "random", tried, distinct_patterns, farthest_distinct, nearest_other)},
+      {"patterns", tried},
+      {"enumerated", enumerated},
+      {"distinct", distinct_patterns},
+      {"distinct_predicted", expected},
+      {"loss_star", loss_star},
+      {"largest_deviation_of_distinct", farthest_distinct},
+      {"smallest_excess_of_others",
+       std::isfinite(nearest_other) ? nlohmann::ordered_json(nearest_other) : nlohmann::ordered_json()}};
   return result;
 }
 

@@ -23,8 +23,8 @@ FlowOptions quick_flow() {
   return options;
 }
 
-FlowResult flow_of_seed(const Model& model, double kappa, double rho, int seed, const Contexts& contexts, GateClass gate_class = GateClass::linear,
-                        const FlowOptions& options = quick_flow()) {
+FlowResult flow_of_seed(const Model& model, double kappa, double rho, int seed, const Contexts& contexts,
+                        GateClass gate_class = GateClass::linear, const FlowOptions& options = quick_flow()) {
   const Geometry geometry = Geometry::exact(kappa, model.vocabulary);
   return table_flow(model, geometry, contexts, gate_class, geometry.initial_tables(model, rho, seed), options);
 }
@@ -50,19 +50,25 @@ struct SeedRecord {
 
 const char* why_unproved(FlowOutcome outcome) {
   switch (outcome) {
-    case FlowOutcome::interior: return "interior equilibrium: a gate stays mixed";
-    case FlowOutcome::selected: return "undecided: selected numerically, but no trapping box of this selection passes";
-    case FlowOutcome::undecided: return "undecided: the end time came first";
-    case FlowOutcome::step_limit: return "undecided: step limit";
-    case FlowOutcome::not_finite: return "undecided: not finite";
+    case FlowOutcome::interior:
+      return "interior equilibrium: a gate stays mixed";
+    case FlowOutcome::selected:
+      return "undecided: selected numerically, but no trapping box of this selection passes";
+    case FlowOutcome::undecided:
+      return "undecided: the end time came first";
+    case FlowOutcome::step_limit:
+      return "undecided: step limit";
+    case FlowOutcome::not_finite:
+      return "undecided: not finite";
   }
   return "";
 }
 
 SeedRecord run_seed(const FlowPlan& plan, double kappa, int seed) {
   const bool linear = plan.gate_class == GateClass::linear;
-  const FlowResult flow = linear ? flow_of_seed(plan.model, kappa, plan.rho, seed, sample_balanced(plan.model, balanced_group(plan.model), seed))
-                                 : static_flow(plan.model, kappa, initial_bias(plan.model, kappa, plan.rho, seed), quick_flow());
+  const FlowResult flow =
+      linear ? flow_of_seed(plan.model, kappa, plan.rho, seed, sample_balanced(plan.model, balanced_group(plan.model), seed))
+             : static_flow(plan.model, kappa, initial_bias(plan.model, kappa, plan.rho, seed), quick_flow());
   const FlowResult fixed = linear ? static_flow(plan.model, kappa, static_part(plan.model, flow.initial), quick_flow()) : flow;
   SeedRecord record;
   record.certificate = trapping_certificate(plan.model, kappa, !linear, flow);
@@ -75,14 +81,19 @@ SeedRecord run_seed(const FlowPlan& plan, double kappa, int seed) {
   record.residual_all = flow.residual_all;
   record.energy = flow.energy_residual;
   record.drift = *flow.conserved_drift;
-  if (record.selects) record.rate_ratio = flow.gates.residual * flow.t / late_time_constant(plan.model, kappa, flow.gates.selection);
+  if (record.selects)
+    record.rate_ratio = flow.gates.residual * flow.t / late_time_constant(plan.model, kappa, flow.gates.selection);
   return record;
 }
 
 }  // namespace
 
 std::vector<ClaimResult> check_theorem2(const std::vector<FlowPlan>& plan, double kappa, const Progress& progress) {
-  ClaimResult theorem{.id = "theorem2", .model = plan.front().model, .assumptions = size_assumptions(plan.front().model), .evidence = {}, .expected = {}};
+  ClaimResult theorem{.id = "theorem2",
+                      .model = plan.front().model,
+                      .assumptions = size_assumptions(plan.front().model),
+                      .evidence = {},
+                      .expected = {}};
   ClaimResult agreement = theorem;
   agreement.id = "static_agreement";
   if (!theorem.assumptions_hold()) {
@@ -97,9 +108,11 @@ std::vector<ClaimResult> check_theorem2(const std::vector<FlowPlan>& plan, doubl
   nlohmann::ordered_json rows = nlohmann::ordered_json::array(), agreement_rows = rows, unproved = rows;
   for (std::size_t k = 0; k < plan.size(); ++k) {
     const FlowPlan& row = plan[k];
-    progress(fmt::format("theorem2: {} flows at N = {}, rho = {:g}", row.seeds, row.model.vocabulary, row.rho), int(k), int(plan.size()));
+    progress(fmt::format("theorem2: {} flows at N = {}, rho = {:g}", row.seeds, row.model.vocabulary, row.rho), int(k),
+             int(plan.size()));
     std::vector<SeedRecord> records(row.seeds);
-    tbb::parallel_for(0, row.seeds, [&](int s) { records[s] = run_seed(row, kappa, s + 1); }, tbb::simple_partitioner());
+    tbb::parallel_for(
+        0, row.seeds, [&](int s) { records[s] = run_seed(row, kappa, s + 1); }, tbb::simple_partitioner());
     std::int64_t selected = 0, agreed = 0, collided = 0, row_proved = 0;
     double static_offsets = 1.0, avg_offsets = 1.0, residual_all = 0.0;
     std::map<std::string, int> outcomes;
@@ -111,7 +124,8 @@ std::vector<ClaimResult> check_theorem2(const std::vector<FlowPlan>& plan, doubl
         theorem.certificates.push_back(*record.certificate);
       } else {
         ++without_proof[record.outcome == FlowOutcome::interior ? "interior" : "undecided"];
-        unproved.push_back({{"N", row.model.vocabulary}, {"rho", row.rho}, {"seed", s + 1}, {"reason", why_unproved(record.outcome)}});
+        unproved.push_back(
+            {{"N", row.model.vocabulary}, {"rho", row.rho}, {"seed", s + 1}, {"reason", why_unproved(record.outcome)}});
       }
       selected += record.selects;
       running += !record.selects && (record.outcome == FlowOutcome::undecided || record.outcome == FlowOutcome::step_limit);
@@ -126,9 +140,18 @@ std::vector<ClaimResult> check_theorem2(const std::vector<FlowPlan>& plan, doubl
       high_ratio = std::max(high_ratio, record.rate_ratio);
     }
     proved += row_proved;
-    const nlohmann::ordered_json contexts = row.gate_class == GateClass::linear ? nlohmann::ordered_json(balanced_group(row.model)) : nlohmann::ordered_json();
-    rows.push_back({{"N", row.model.vocabulary}, {"rho", row.rho}, {"flows", row.seeds}, {"contexts", contexts}, {"proved", row_proved}, {"selecting", selected},
-                    {"colliding", collided}, {"outcomes", outcomes}, {"largest_static_offsets", static_offsets}, {"largest_avg_offsets", avg_offsets},
+    const nlohmann::ordered_json contexts =
+        row.gate_class == GateClass::linear ? nlohmann::ordered_json(balanced_group(row.model)) : nlohmann::ordered_json();
+    rows.push_back({{"N", row.model.vocabulary},
+                    {"rho", row.rho},
+                    {"flows", row.seeds},
+                    {"contexts", contexts},
+                    {"proved", row_proved},
+                    {"selecting", selected},
+                    {"colliding", collided},
+                    {"outcomes", outcomes},
+                    {"largest_static_offsets", static_offsets},
+                    {"largest_avg_offsets", avg_offsets},
                     {"largest_residual_all", residual_all}});
     agreement_rows.push_back({{"N", row.model.vocabulary}, {"rho", row.rho}, {"flows", row.seeds}, {"agreeing", agreed}});
     total += row.seeds;
@@ -140,7 +163,8 @@ std::vector<ClaimResult> check_theorem2(const std::vector<FlowPlan>& plan, doubl
   theorem.verdict = judge_share(selecting, total, theorem.evidence);
   // A flow that ran out of time or steps is no counterexample.
   nlohmann::ordered_json at_best;
-  if (theorem.verdict == Verdict::refuted && judge_share(selecting + running, total, at_best) != Verdict::refuted) theorem.verdict = Verdict::undecided;
+  if (theorem.verdict == Verdict::refuted && judge_share(selecting + running, total, at_best) != Verdict::refuted)
+    theorem.verdict = Verdict::undecided;
   theorem.evidence["proved"] = proved;
   theorem.evidence["interior"] = without_proof["interior"];
   theorem.evidence["undecided"] = without_proof["undecided"];
@@ -150,16 +174,17 @@ std::vector<ClaimResult> check_theorem2(const std::vector<FlowPlan>& plan, doubl
   theorem.evidence["largest_energy_residual"] = energy;
   theorem.evidence["largest_conserved_drift"] = drift;
   theorem.evidence["rows"] = rows;
-  theorem.evidence["summary"] = fmt::format("{} of {} flows select (share {:.3f} .. {:.3f}): {} PROVED, {} interior, {} undecided; {} with collided heads",
-                                            selecting, total, theorem.evidence["interval"][0].get<double>(),
-                                            theorem.evidence["interval"][1].get<double>(), proved, without_proof["interior"],
-                                            without_proof["undecided"], colliding);
+  theorem.evidence["summary"] =
+      fmt::format("{} of {} flows select (share {:.3f} .. {:.3f}): {} PROVED, {} interior, {} undecided; {} with collided heads",
+                  selecting, total, theorem.evidence["interval"][0].get<double>(), theorem.evidence["interval"][1].get<double>(),
+                  proved, without_proof["interior"], without_proof["undecided"], colliding);
   agreement.evidence["summary"] = "";
   if (selecting > 0) agreement.verdict = judge_share(agreeing, selecting, agreement.evidence);
   agreement.evidence["rows"] = agreement_rows;
-  agreement.evidence["summary"] = selecting == 0 ? "no flow selects, so there is nothing to compare"
-                                                 : fmt::format("{} of {} flows that select do so as their static part does (share >= {:.3f})", agreeing,
-                                                               selecting, agreement.evidence["interval"][0].get<double>());
+  agreement.evidence["summary"] = selecting == 0
+                                      ? "no flow selects, so there is nothing to compare"
+                                      : fmt::format("{} of {} flows that select do so as their static part does (share >= {:.3f})",
+                                                    agreeing, selecting, agreement.evidence["interval"][0].get<double>());
   return {theorem, agreement};
 }
 
@@ -170,7 +195,8 @@ ClaimResult check_theorem2_control(const Model& model, double kappa, GateClass g
   FlowOptions options = quick_flow();
   options.integration.until = 1e5;  // linear gates of the suite select before 2e4
   tbb::parallel_for(0, seeds, [&](int s) {
-    const FlowResult flow = flow_of_seed(model, kappa, 1e-2, s + 1, sample_balanced(model, balanced_group(model), s + 1), gate_class, options);
+    const FlowResult flow =
+        flow_of_seed(model, kappa, 1e-2, s + 1, sample_balanced(model, balanced_group(model), s + 1), gate_class, options);
     selecting[s] = selects(flow);
     residuals[s] = flow.gates.residual;
   });
@@ -184,23 +210,30 @@ ClaimResult check_theorem2_control(const Model& model, double kappa, GateClass g
 }
 
 ClaimResult check_sample_independence(const Model& model, double kappa, double rho, int seeds) {
-  ClaimResult result{.id = "sample_independence", .model = model, .assumptions = size_assumptions(model), .evidence = {}, .expected = {}};
+  ClaimResult result{
+      .id = "sample_independence", .model = model, .assumptions = size_assumptions(model), .evidence = {}, .expected = {}};
   if (!result.assumptions_hold()) {
     result.evidence["summary"] = "not examined: the statement does not speak of this model";
     return result;
   }
   const std::size_t group = balanced_group(model);
-  constexpr int variants = 4, independents = 2;  // balanced: three other seeds, of one, two and four groups, and one of seed 1; independent: two
+  constexpr int variants = 4,
+                independents = 2;  // balanced: three other seeds, of one, two and four groups, and one of seed 1; independent: two
   std::vector<int> same(seeds, 0), changed(seeds, 0), usable(seeds, 0);
-  tbb::parallel_for(0, seeds, [&](int s) {
-    const auto selection = [&](const Contexts& contexts) { return flow_of_seed(model, kappa, rho, s + 1, contexts).gates.selection; };
-    const std::vector<int> reference = selection(sample_balanced(model, group, 1));
-    usable[s] = std::find(reference.begin(), reference.end(), -1) == reference.end();
-    if (!usable[s]) return;
-    const std::size_t sizes[variants] = {group, 2 * group, 4 * group, 2 * group};
-    for (int v = 0; v < variants; ++v) same[s] += selection(sample_balanced(model, sizes[v], v < 3 ? 101 + v : 1)) == reference;
-    for (int v = 0; v < independents; ++v) changed[s] += selection(sample_independent(model, group, 201 + v)) != reference;
-  }, tbb::simple_partitioner());
+  tbb::parallel_for(
+      0, seeds,
+      [&](int s) {
+        const auto selection = [&](const Contexts& contexts) {
+          return flow_of_seed(model, kappa, rho, s + 1, contexts).gates.selection;
+        };
+        const std::vector<int> reference = selection(sample_balanced(model, group, 1));
+        usable[s] = std::find(reference.begin(), reference.end(), -1) == reference.end();
+        if (!usable[s]) return;
+        const std::size_t sizes[variants] = {group, 2 * group, 4 * group, 2 * group};
+        for (int v = 0; v < variants; ++v) same[s] += selection(sample_balanced(model, sizes[v], v < 3 ? 101 + v : 1)) == reference;
+        for (int v = 0; v < independents; ++v) changed[s] += selection(sample_independent(model, group, 201 + v)) != reference;
+      },
+      tbb::simple_partitioner());
   std::int64_t agreeing = 0, changing = 0, starts = 0;
   for (int s = 0; s < seeds; ++s) {
     starts += usable[s];
@@ -217,8 +250,9 @@ ClaimResult check_sample_independence(const Model& model, double kappa, double r
   result.evidence["balanced_sizes"] = {group, 2 * group, 4 * group, 2 * group};
   result.evidence["independent_samples"] = starts * independents;
   result.evidence["independent_changed"] = changing;
-  result.evidence["summary"] = fmt::format("{} of {} other balanced samples give the same positions; independent samples: {} of {} change", agreeing,
-                                           starts * variants, changing, starts * independents);
+  result.evidence["summary"] =
+      fmt::format("{} of {} other balanced samples give the same positions; independent samples: {} of {} change", agreeing,
+                  starts * variants, changing, starts * independents);
   return result;
 }
 
@@ -234,7 +268,8 @@ ClaimResult check_late_time(const Model& model, double kappa, int seeds) {
   std::vector<double> ratios(seeds, 0.0);
   tbb::parallel_for(0, seeds, [&](int s) {
     const FlowResult flow = static_flow(model, kappa, initial_bias(model, kappa, 1e-2, s + 1), options);
-    if (flow.outcome == FlowOutcome::selected) ratios[s] = flow.gates.residual * flow.t / late_time_constant(model, kappa, flow.gates.selection);
+    if (flow.outcome == FlowOutcome::selected)
+      ratios[s] = flow.gates.residual * flow.t / late_time_constant(model, kappa, flow.gates.selection);
   });
   std::erase(ratios, 0.0);
   if (ratios.empty()) {
@@ -243,7 +278,8 @@ ClaimResult check_late_time(const Model& model, double kappa, int seeds) {
   }
   const auto [low, high] = std::minmax_element(ratios.begin(), ratios.end());
   result.verdict = *low > 0.99 && *high < 1.01 ? Verdict::supported : Verdict::refuted;
-  result.evidence = {{"summary", fmt::format("measured / predicted constant at t = 1e9 in {:.4f} .. {:.4f} over {} flows", *low, *high, ratios.size())},
+  result.evidence = {{"summary", fmt::format("measured / predicted constant at t = 1e9 in {:.4f} .. {:.4f} over {} flows", *low,
+                                             *high, ratios.size())},
                      {"flows", ratios.size()},
                      {"not_selected", seeds - std::int64_t(ratios.size())},
                      {"smallest_ratio", *low},

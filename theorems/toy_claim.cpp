@@ -43,8 +43,8 @@ ClaimResult check_toy_rates(const Model& model) {
   return {.id = "toy_rates",
           .model = model,
           .assumptions = toy_assumptions(model),
-          .evidence = {{"summary", fmt::format("difference {:.6g} against {:.6g}, sum {:.6g} against {:.6g}", difference, predicted.difference, sum,
-                                               predicted.sum)},
+          .evidence = {{"summary", fmt::format("difference {:.6g} against {:.6g}, sum {:.6g} against {:.6g}", difference,
+                                               predicted.difference, sum, predicted.sum)},
                        {"A", toy.A},
                        {"difference_measured", difference},
                        {"difference_predicted", predicted.difference},
@@ -77,13 +77,15 @@ ClaimResult check_toy_endpoints(const Model& model, int starts) {
   evidence["complementary"] = complementary;
   evidence["complementary_loss"] = complementary_loss;
   evidence["equal_loss"] = equal_loss;
-  evidence["summary"] = fmt::format("{} of {} starts sharpen, {} complementary; loss {:.6g} against {:.6g} of equal heads", sharpened, starts, complementary,
-                                    complementary_loss, equal_loss);
+  evidence["summary"] = fmt::format("{} of {} starts sharpen, {} complementary; loss {:.6g} against {:.6g} of equal heads",
+                                    sharpened, starts, complementary, complementary_loss, equal_loss);
   return {.id = "toy_endpoints",
           .model = model,
           .assumptions = toy_assumptions(model),
           .evidence = evidence,
-          .verdict = !(complementary_loss < equal_loss) ? Verdict::refuted : share == Verdict::supported ? share : Verdict::undecided,
+          .verdict = !(complementary_loss < equal_loss) ? Verdict::refuted
+                     : share == Verdict::supported      ? share
+                                                        : Verdict::undecided,
           .expected = {}};
 }
 

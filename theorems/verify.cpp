@@ -84,14 +84,22 @@ void add_theorem2(std::vector<Check>& suite, const VerifyOptions& options) {
   const Model small = sizes(4, 4, 3, 1.0, 1.0, 64), middle = sizes(4, 4, 3, 1.0, 1.0, 128), large = sizes(4, 4, 3, 1.0, 1.0, 256);
   const double kappa = options.kappa;
   const Model base = options.model.value_or(small);
-  const std::vector<FlowPlan> plan = options.model ? std::vector<FlowPlan>{{base, 1e-2, 100}}
-                                                   : std::vector<FlowPlan>{{small, 1e-2, 34}, {small, 1e-4, 34}, {middle, 1e-2, 34}, {large, 1e-3, 20}};
+  const std::vector<FlowPlan> plan =
+      options.model ? std::vector<FlowPlan>{{base, 1e-2, 100}}
+                    : std::vector<FlowPlan>{{small, 1e-2, 34}, {small, 1e-4, 34}, {middle, 1e-2, 34}, {large, 1e-3, 20}};
   suite.push_back({"theorem2", [=, progress = options.progress] { return check_theorem2(plan, kappa, progress); }});
-  suite.push_back({"sample independence", [=] { return std::vector{check_sample_independence(options.model ? base : sizes(4, 4, 3, 1.0, 1.0, 32), kappa, 1e-2, 20)}; }});
-  suite.push_back({"late-time law", [=] { return std::vector{check_late_time(options.model ? base : sizes(4, 4, 3, 1.0, 1.0, 1000), kappa, 20)}; }});
+  suite.push_back({"sample independence", [=] {
+                     return std::vector{
+                         check_sample_independence(options.model ? base : sizes(4, 4, 3, 1.0, 1.0, 32), kappa, 1e-2, 20)};
+                   }});
+  suite.push_back({"late-time law",
+                   [=] { return std::vector{check_late_time(options.model ? base : sizes(4, 4, 3, 1.0, 1.0, 1000), kappa, 20)}; }});
   if (options.model) return;
-  suite.push_back({"control: uniform gates", [=] { return std::vector{expecting(check_theorem2_control(small, kappa, GateClass::uniform, 10), "REFUTED")}; }});
-  suite.push_back({"control: tied gates", [=] { return std::vector{expecting(check_theorem2_control(small, kappa, GateClass::tied, 10), "REFUTED")}; }});
+  suite.push_back({"control: uniform gates", [=] {
+                     return std::vector{expecting(check_theorem2_control(small, kappa, GateClass::uniform, 10), "REFUTED")};
+                   }});
+  suite.push_back({"control: tied gates",
+                   [=] { return std::vector{expecting(check_theorem2_control(small, kappa, GateClass::tied, 10), "REFUTED")}; }});
   suite.push_back({"control: interior equilibria", [=, progress = options.progress] {
                      const std::vector<FlowPlan> mixed{{sizes(4, 4, 3, 1.0, 8.0, 1000), 1e-2, 60, GateClass::fixed}};
                      return std::vector{expecting(check_theorem2(mixed, kappa, progress).front(), "REFUTED")};
@@ -107,10 +115,13 @@ void add_coverage(std::vector<Check>& suite, const VerifyOptions& options) {
   const Model limit = options.model.value_or(sizes(4, 4, 3, 1.0, 1.0, 1000000));
   const double kappa = options.kappa;
   suite.push_back({"positions over seeds", [=] { return std::vector{check_coverage_symmetry(reference, kappa, 2000)}; }});
-  suite.push_back({"coverage against the occupancy law", [=] { return std::vector{check_coverage_occupancy(limit, kappa, 2000)}; }});
+  suite.push_back(
+      {"coverage against the occupancy law", [=] { return std::vector{check_coverage_occupancy(limit, kappa, 2000)}; }});
   if (options.model) return;
-  suite.push_back({"coverage at beta = 8, N = 100", [=] { return std::vector{check_coverage_repulsion(sizes(4, 4, 3, 1.0, 8.0, 100), kappa, 300)}; }});
-  suite.push_back({"coverage at N = 20", [=] { return std::vector{check_coverage_repulsion(sizes(4, 4, 3, 1.0, 1.0, 20), kappa, 1000)}; }});
+  suite.push_back({"coverage at beta = 8, N = 100",
+                   [=] { return std::vector{check_coverage_repulsion(sizes(4, 4, 3, 1.0, 8.0, 100), kappa, 300)}; }});
+  suite.push_back(
+      {"coverage at N = 20", [=] { return std::vector{check_coverage_repulsion(sizes(4, 4, 3, 1.0, 1.0, 20), kappa, 1000)}; }});
 }
 
 }  // namespace

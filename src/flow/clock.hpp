@@ -31,7 +31,8 @@ class Clock {
   /// The step has fallen below the resolution of s.
   bool stuck() const { return proposal_ < 1e-14 * std::max(1.0, s_); }
 
-  /// One attempt of `step(s, ds)`, which returns whether it was accepted, then having advanced s, and leaves in ds the step it proposes next.
+  /// One attempt of `step(s, ds)`, which returns whether it was accepted, then having advanced s, and leaves in ds the step it
+  /// proposes next.
   template <class Step>
   Verdict attempt(Step step) {
     constexpr double longest_step = 0.5;  // so that visitors see the flow at least twice per unit of log time

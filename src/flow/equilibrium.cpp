@@ -47,7 +47,12 @@ Equilibrium examine(const Model& model, std::vector<double> weights) {
   constexpr double support = 1e-6;
   std::vector<double> d(weights.size());
   static_loss(model, weights.data(), d.data());
-  Equilibrium result{{}, 0, 0.0, std::numeric_limits<double>::infinity(), std::min(1.0, model.gamma * model.beta), support_curvature(model, weights, support)};
+  Equilibrium result{{},
+                     0,
+                     0.0,
+                     std::numeric_limits<double>::infinity(),
+                     std::min(1.0, model.gamma * model.beta),
+                     support_curvature(model, weights, support)};
   for (std::size_t row = 0; row < weights.size(); row += model.positions) {
     double low = std::numeric_limits<double>::infinity(), high = -low;
     int members = 0;

@@ -15,12 +15,12 @@ namespace {
 /// A flow as the driver below sees it; parameters are the state without the energy entry at its end.
 struct Problem {
   const Model& model;
-  double kappa;                    ///< for the static limit
-  bool exact;                      ///< exact geometry: conserved sums and static limits make sense
-  std::size_t parameters;          ///< of which rows of `tokens` numbers belong to one (branch, head, offset)
+  double kappa;            ///< for the static limit
+  bool exact;              ///< exact geometry: conserved sums and static limits make sense
+  std::size_t parameters;  ///< of which rows of `tokens` numbers belong to one (branch, head, offset)
   int tokens;
   VectorField field;
-  JacobianField jacobian;          ///< empty: no stiff stepper
+  JacobianField jacobian;  ///< empty: no stiff stepper
   std::function<double(const State&)> loss;
   std::function<GateObservation(const State&)> observe;
   std::function<PhaseCurve(const State&)> phases;
@@ -44,15 +44,21 @@ double conserved_drift(const Problem& problem, const State& before, const State&
 class Watch {
  public:
   Watch(const Problem& problem, const FlowOptions& options, FlowResult& result)
-      : problem_(problem), options_(options), result_(result), trap_(problem.model), last_save_(options.integration.save_at.empty() ? 0.0 : options.integration.save_at.back()) {}
+      : problem_(problem),
+        options_(options),
+        result_(result),
+        trap_(problem.model),
+        last_save_(options.integration.save_at.empty() ? 0.0 : options.integration.save_at.back()) {}
 
   bool operator()(double t, const State& y) {
-    check_interrupt();
     last_t_ = t;
+    if (options_.on_step) options_.on_step(t);
+    check_interrupt();
     GateObservation gates = problem_.observe(y);
     const bool at_save = std::binary_search(options_.integration.save_at.begin(), options_.integration.save_at.end(), t);
     if (at_save) result_.saved.push_back({t, problem_.loss(y), gates.weights});
-    if (options_.record) result_.samples.push_back({t, problem_.loss(y), gates.residual, gates.weights, gates.static_offsets, gates.avg_offsets});
+    if (options_.record)
+      result_.samples.push_back({t, problem_.loss(y), gates.residual, gates.weights, gates.static_offsets, gates.avg_offsets});
     const bool may_stop = options_.stop != StopRule::time && t >= last_save_;
     const bool stops = may_stop && (selected(gates) || trapped(y, gates) || looks_interior(t, y, gates));
     last_s_ = std::log1p(t);
@@ -63,7 +69,8 @@ class Watch {
   double last_t() const { return last_t_; }
 
   bool selected(const GateObservation& gates) const {
-    return gates.residual < options_.residual && std::find(gates.selection.begin(), gates.selection.end(), -1) == gates.selection.end();
+    return gates.residual < options_.residual &&
+           std::find(gates.selection.begin(), gates.selection.end(), -1) == gates.selection.end();
   }
 
   /// Inside a trapping box, proved in balls once double precision says so.
@@ -78,18 +85,18 @@ class Watch {
     if (!problem_.exact || selected(gates)) return false;
     Equilibrium limit = static_limit(problem_.model, problem_.kappa, problem_.bias(y));
     double distance = 0.0;
-    for (std::size_t k = 0; k < gates.weights.size(); ++k) distance = std::max(distance, std::abs(gates.weights[k] - limit.weights[k]));
+    for (std::size_t k = 0; k < gates.weights.size(); ++k)
+      distance = std::max(distance, std::abs(gates.weights[k] - limit.weights[k]));
     if (!limit.is_interior() || distance > near) return false;
     result_.equilibrium = std::move(limit);
     return true;
   }
 
  private:
-  bool trapped(const State& y, const GateObservation& gates) {
-    return options_.stop == StopRule::certified && proof(y, gates);
-  }
+  bool trapped(const State& y, const GateObservation& gates) { return options_.stop == StopRule::certified && proof(y, gates); }
 
-  /// At an interior equilibrium; asked only when the gates have slowed down in log time, past the first instants and not at the saddle.
+  /// At an interior equilibrium; asked only when the gates have slowed down in log time, past the first instants and not at the
+  /// saddle.
   bool looks_interior(double t, const State& y, const GateObservation& gates) {
     constexpr double still = 0.1, first_look = 10.0, look_every = 0.5, support = 0.02;
     const double s = std::log1p(t);
@@ -117,24 +124,15 @@ FlowOutcome classify(const Problem& problem, Watch& watch, const FlowResult& res
   return result.ending == Ending::until ? FlowOutcome::undecided : FlowOutcome::step_limit;
 }
 
-FlowResult run(const Problem& problem, State parameters, FlowOptions options) {
-  FlowResult result{};
-  result.initial = parameters;
-  State y = std::move(parameters);
-  y.push_back(0.0);
+/// Integrates y and fills the result.
+void follow(const Problem& problem, FlowOptions& options, Watch& watch, State& y, FlowResult& result) {
   const double loss0 = problem.loss(y);
   result.initial_phases = problem.phases(y);
-  Watch watch(problem, options, result);
   const StepVisitor visit = [&](double t, const State& state, std::int64_t) { return watch(t, state); };
   if (problem.jacobian) options.integration.stiff_after = 500;
-  Integration end{};
-  try {
-    end = integrate(problem.field, y, options.integration, visit);
-    if (end.ending == Ending::stiff) end = integrate_stiff(problem.field, problem.jacobian, y, options.integration, visit, end.t, end.steps);
-  } catch (const Interrupted&) {  // y is the last accepted state
-    if (options.on_interrupt) options.on_interrupt(watch.last_t(), State(y.begin(), y.begin() + problem.parameters));
-    throw;
-  }
+  Integration end = integrate(problem.field, y, options.integration, visit);
+  if (end.ending == Ending::stiff)
+    end = integrate_stiff(problem.field, problem.jacobian, y, options.integration, visit, end.t, end.steps);
   result.ending = end.ending;
   result.t = end.t;
   result.steps = end.steps;
@@ -146,6 +144,20 @@ FlowResult run(const Problem& problem, State parameters, FlowOptions options) {
   if (problem.exact) result.conserved_drift = conserved_drift(problem, result.initial, y);
   result.trap = watch.proof(y, result.gates);
   result.outcome = classify(problem, watch, result, y);
+}
+
+FlowResult run(const Problem& problem, State parameters, FlowOptions options) {
+  FlowResult result{};
+  result.initial = parameters;
+  State y = std::move(parameters);
+  y.push_back(0.0);
+  Watch watch(problem, options, result);
+  try {
+    follow(problem, options, watch, y, result);
+  } catch (const Interrupted&) {  // y is the last accepted state
+    if (options.on_interrupt) options.on_interrupt(watch.last_t(), State(y.begin(), y.begin() + problem.parameters));
+    throw;
+  }
   y.pop_back();
   result.state = std::move(y);
   return result;
@@ -164,11 +176,16 @@ std::vector<double> both_branches(const Model& model, GateClass gate_class, cons
 
 std::string_view name(FlowOutcome outcome) {
   switch (outcome) {
-    case FlowOutcome::selected: return "selected";
-    case FlowOutcome::interior: return "interior";
-    case FlowOutcome::undecided: return "undecided";
-    case FlowOutcome::step_limit: return "step_limit";
-    case FlowOutcome::not_finite: return "not_finite";
+    case FlowOutcome::selected:
+      return "selected";
+    case FlowOutcome::interior:
+      return "interior";
+    case FlowOutcome::undecided:
+      return "undecided";
+    case FlowOutcome::step_limit:
+      return "step_limit";
+    case FlowOutcome::not_finite:
+      return "not_finite";
   }
   return "";
 }
@@ -234,13 +251,15 @@ FlowResult table_flow(const Model& model, const Geometry& geometry, const Contex
       .loss = [&](const State& y) { return table_loss(model, geometry, contexts, full(y)); },
       .observe = [&](const State& y) { return observe_tables(model, full(y), contexts); },
       .phases = [&](const State& y) { return phase_curve_tables(model, geometry, full(y), contexts); },
-      .bound = [&](const State& y, const GateObservation& gates) { return residual_bound(model, full(y), model.vocabulary, gates); },
+      .bound = [&](const State& y,
+                   const GateObservation& gates) { return residual_bound(model, full(y), model.vocabulary, gates); },
       .bias = [&](const State& y) { return static_part(model, std::span(y.data(), count)); },
   };
   return run(problem, std::move(tables), options);
 }
 
-TableVelocity table_velocity(const Model& model, const Geometry& geometry, const Contexts& contexts, const std::vector<double>& tables) {
+TableVelocity table_velocity(const Model& model, const Geometry& geometry, const Contexts& contexts,
+                             const std::vector<double>& tables) {
   TableVelocity result{0.0, std::vector<double>(tables.size()), std::vector<double>(tables.size())};
   result.loss = table_loss(model, geometry, contexts, tables, result.gradient);
   geometry.apply(result.gradient, result.velocity);

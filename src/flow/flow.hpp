@@ -16,19 +16,20 @@
 namespace phaselock {
 
 enum class GateClass { linear, fixed, tied, uniform };  ///< fixed: static gates (the word is taken in C++)
-enum class StopRule { time, residual, certified };  ///< certified: inside a trapping box, or else by residual
+enum class StopRule { time, residual, certified };      ///< certified: inside a trapping box, or else by residual
 
 struct FlowOptions {
   IntegrateOptions integration;
   StopRule stop = StopRule::residual;
-  double residual = 1e-3;   ///< largest 1 - p of any gate at which a flow counts as selected
-  bool record = false;      ///< keep a Sample after every accepted step
+  double residual = 1e-3;  ///< largest 1 - p of any gate at which a flow counts as selected
+  bool record = false;     ///< keep a Sample after every accepted step
   std::function<void(double t, const State& state)> on_interrupt = {};  ///< told the state before Interrupted goes on
   std::function<void(double t)> on_step = {};                           ///< told the time of every accepted step; for progress
 };
 
 enum class FlowOutcome {
-  selected,    ///< every gate of every sampled context is within `residual` of one position, K and V adjacent; or the state is trapped
+  selected,    ///< every gate of every sampled context is within `residual` of one position, K and V adjacent; or the state is
+               ///< trapped
   interior,    ///< at a local minimum of the static loss with a mixed gate: it will not select
   undecided,   ///< the end time came first
   step_limit,  ///< max_steps attempted, or the clock's resolution reached
@@ -53,17 +54,19 @@ struct SavedState {
 
 struct FlowResult {
   FlowOutcome outcome;
-  Ending ending;                 ///< how the integrator ended
-  double t;                      ///< time reached
+  Ending ending;  ///< how the integrator ended
+  double t;       ///< time reached
   std::int64_t steps;
-  State initial, state;          ///< bias [2][H][S] or tables [2][H][S][N], at t = 0 and at t
-  GateObservation gates;         ///< of `state`
-  double residual_all;           ///< bound of 1 - p over every context of the vocabulary
+  State initial, state;   ///< bias [2][H][S] or tables [2][H][S][N], at t = 0 and at t
+  GateObservation gates;  ///< of `state`
+  double residual_all;    ///< bound of 1 - p over every context of the vocabulary
   double loss;
   PhaseCurve phases, initial_phases;
-  std::optional<double> conserved_drift;  ///< largest change of sum_(r,i) G_r(i) (static: sum_r b_r) over branches and heads; exact geometry only
-  double energy_residual;        ///< |Loss(0) - Loss(T) - integral of |grad|^2| / max(1, |Loss(0)|)
-  std::optional<TrappingProof> trap;  ///< the state is inside this box: the population flow from it converges to the selection, proved in balls
+  std::optional<double>
+      conserved_drift;     ///< largest change of sum_(r,i) G_r(i) (static: sum_r b_r) over branches and heads; exact geometry only
+  double energy_residual;  ///< |Loss(0) - Loss(T) - integral of |grad|^2| / max(1, |Loss(0)|)
+  std::optional<TrappingProof>
+      trap;  ///< the state is inside this box: the population flow from it converges to the selection, proved in balls
   std::optional<Equilibrium> equilibrium;  ///< the interior minimum, if that is the outcome
   std::vector<SavedState> saved;
   std::vector<Sample> samples;
@@ -82,6 +85,7 @@ struct TableVelocity {
   double loss;
   std::vector<double> gradient, velocity;
 };
-TableVelocity table_velocity(const Model& model, const Geometry& geometry, const Contexts& contexts, const std::vector<double>& tables);
+TableVelocity table_velocity(const Model& model, const Geometry& geometry, const Contexts& contexts,
+                             const std::vector<double>& tables);
 
 }  // namespace phaselock

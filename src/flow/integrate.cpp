@@ -37,12 +37,18 @@ using Stepper = odeint::controlled_runge_kutta<Fehlberg, FiniteErrorChecker>;
 
 std::string_view name(Ending ending) {
   switch (ending) {
-    case Ending::until: return "until";
-    case Ending::stopped: return "stopped";
-    case Ending::stiff: return "stiff";
-    case Ending::step_limit: return "step_limit";
-    case Ending::no_progress: return "no_progress";
-    case Ending::not_finite: return "not_finite";
+    case Ending::until:
+      return "until";
+    case Ending::stopped:
+      return "stopped";
+    case Ending::stiff:
+      return "stiff";
+    case Ending::step_limit:
+      return "step_limit";
+    case Ending::no_progress:
+      return "no_progress";
+    case Ending::not_finite:
+      return "not_finite";
   }
   return "";
 }
@@ -67,9 +73,8 @@ Integration integrate(const VectorField& field, State& y, const IntegrateOptions
     if (clock.attempts() + steps_before >= options.max_steps) return end(Ending::step_limit);
     const double before = clock.s();
     met_not_finite = false;
-    const auto verdict = clock.attempt([&](double& s, double& ds) {
-      return stepper.try_step(std::cref(system), y, s, ds) == odeint::success;
-    });
+    const auto verdict =
+        clock.attempt([&](double& s, double& ds) { return stepper.try_step(std::cref(system), y, s, ds) == odeint::success; });
     if (verdict == Clock::rejected) {
       if (clock.stuck()) return end(met_not_finite ? Ending::not_finite : Ending::no_progress);
       continue;

@@ -19,8 +19,8 @@ Integration integrate_stiff(const VectorField& field, const JacobianField& jacob
                             const StepVisitor& visit, double t0, std::int64_t steps_before) {
   using Vector = ublas::vector<double>;
   using Matrix = ublas::matrix<double>;
-  // dy/ds = q f(y), dq/ds = q with q = 1 + t. The clock q is a variable of the system because this stepper is of order 4 for autonomous
-  // systems only: with an explicit s it was measured to be of order 1 (Boost 1.74).
+  // dy/ds = q f(y), dq/ds = q with q = 1 + t. The clock q is a variable of the system because this stepper is of order 4 for
+  // autonomous systems only: with an explicit s it was measured to be of order 1 (Boost 1.74).
   const std::size_t n = y.size();
   State state(n), rate(n);
   std::vector<double> slopes(n * n);

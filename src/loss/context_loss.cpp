@@ -26,8 +26,7 @@ void read_out(const Model& model, const ContextGates& gates, Query& query) {
   for (int h = 0; h < model.heads; ++h)
     for (int l = 0; l < model.blocks; ++l) {
       const double a = l == query.block ? query.w[h] : query.o[h];
-      for (int r = 0; r < model.positions; ++r)
-        query.m[l * model.positions + r] += a * gates.value[gate_index(model, h, l, r)];
+      for (int r = 0; r < model.positions; ++r) query.m[l * model.positions + r] += a * gates.value[gate_index(model, h, l, r)];
     }
   // Z = N - L S + sum e^(beta m), scaled by e^(-beta max m) so that it cannot overflow.
   const double top = model.beta * *std::max_element(query.m.begin(), query.m.end());

@@ -12,12 +12,12 @@ namespace phaselock {
 
 /// What one query sees, theory.md section 2.
 struct Query {
-  int block, position;      ///< (l*, r*)
-  std::vector<double> w, o;  ///< attention of each head on the right block and on each other block, [H]
-  std::vector<double> m;     ///< m(l, r), the weight that reaches each context token, [L][S]
-  std::vector<double> share; ///< e^(beta m(l, r)) / Z, the probability of each context token, [L][S]
-  double outside_share;      ///< 1 / Z, the probability of each token outside the context
-  double loss;               ///< -beta m(l*, r*+1) + log Z, nats
+  int block, position;        ///< (l*, r*)
+  std::vector<double> w, o;   ///< attention of each head on the right block and on each other block, [H]
+  std::vector<double> m;      ///< m(l, r), the weight that reaches each context token, [L][S]
+  std::vector<double> share;  ///< e^(beta m(l, r)) / Z, the probability of each context token, [L][S]
+  double outside_share;       ///< 1 / Z, the probability of each token outside the context
+  double loss;                ///< -beta m(l*, r*+1) + log Z, nats
 
   int answer(const Model& model) const { return block * model.positions + position + 1; }
 };

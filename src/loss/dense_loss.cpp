@@ -9,12 +9,12 @@ namespace {
 
 /// The forward pass over all queries of one context.
 struct Readout {
-  Eigen::MatrixXd columns;               ///< K[z, x_j] for all tokens z and context slots j, [N][L S]
+  Eigen::MatrixXd columns;                 ///< K[z, x_j] for all tokens z and context slots j, [N][L S]
   std::vector<Eigen::MatrixXd> attention;  ///< a_hl of each query, per head [L][queries]
-  Eigen::MatrixXd m;                     ///< sum_h a_hl pV_hl(r), [L S][queries]
-  Eigen::MatrixXd probability;           ///< softmax of the logits over all tokens, [N][queries]
-  Eigen::VectorXd log_Z;                 ///< log of the sum of e^logit, [queries]
-  Eigen::VectorXd answer_logit;          ///< [queries]
+  Eigen::MatrixXd m;                       ///< sum_h a_hl pV_hl(r), [L S][queries]
+  Eigen::MatrixXd probability;             ///< softmax of the logits over all tokens, [N][queries]
+  Eigen::VectorXd log_Z;                   ///< log of the sum of e^logit, [queries]
+  Eigen::VectorXd answer_logit;            ///< [queries]
 };
 
 int query_slot(const Model& model, int query) { return query / model.phases() * model.positions + query % model.phases(); }
