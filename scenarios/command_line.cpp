@@ -1,6 +1,6 @@
 // The command line: options of each command, signals, and what is thrown turned into exit codes.
 #include <fmt/format.h>
-#include <signal.h>
+#include <csignal>
 #include <tbb/global_control.h>
 #include <CLI/CLI.hpp>
 
