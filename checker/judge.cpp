@@ -41,8 +41,7 @@ void require_positive(Reasons& reasons, const std::string& name, const Value& va
   for (Interval::precision() = 128; Interval::precision() <= 1024; Interval::precision() *= 2) {
     const Interval x = value();
     if (x.positive()) return;
-    std::string sharper = "[";
-    sharper.append(shown(x.lower())).append(", ").append(shown(x.upper())).append("]");
+    const std::string sharper = "[" + shown(x.lower()) + ", " + shown(x.upper()) + "]";
     if (x.negative()) return reasons.push_back(name + " is not positive: it is in " + sharper);
     if (sharper == bounds) break;
     bounds = sharper;

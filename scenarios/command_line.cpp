@@ -1,8 +1,8 @@
 // The command line: options of each command, signals, and what is thrown turned into exit codes.
 #include <fmt/format.h>
-#include <csignal>
 #include <tbb/global_control.h>
 #include <CLI/CLI.hpp>
+#include <csignal>
 
 #include <algorithm>
 #include <cerrno>

@@ -53,7 +53,7 @@ std::string assumptions_text(const ClaimResult& result) {
 }
 
 std::string outcome_text(const ClaimResult& result) {
-  const std::string outcome = result.outcome();
+  std::string outcome = result.outcome();
   if (!result.expected) return outcome;
   return outcome + (outcome == *result.expected ? " (as expected)" : fmt::format(" (not {})", *result.expected));
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -19,8 +20,6 @@
 #include "geometry.hpp"
 #include "loss/table_loss.hpp"
 #include "provenance.hpp"
-
-extern char** environ;
 
 namespace phaselock {
 

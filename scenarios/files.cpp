@@ -38,7 +38,7 @@ fs::path data_folder() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   if (!error) {
-    const fs::path installed = program.parent_path().parent_path() / "share" / "phaselock";
+    fs::path installed = program.parent_path().parent_path() / "share" / "phaselock";
     if (fs::is_directory(installed / "scenarios", error)) return installed;
   }
   return build_info::source_dir;

@@ -38,7 +38,7 @@ std::optional<std::string> value_of(const std::string& header, const std::string
   if (at == std::string::npos) return std::nullopt;
   at = header.find(':', at);
   if (at == std::string::npos) return std::nullopt;
-  at = header.find_first_not_of(" ", at + 1);
+  at = header.find_first_not_of(' ', at + 1);
   return at == std::string::npos ? std::nullopt : std::optional(header.substr(at));
 }
 

@@ -101,12 +101,7 @@ Report run_coverage(const Scenario& scenario, RunContext& context) {
   options.seeds = scenario.sweep.seeds;
   options.first_seed = scenario.sweep.first_seed;
   options.rho = scenario.initial.radius;
-  options.flow.integration.until = scenario.flow.until;
-  options.flow.integration.rtol = scenario.flow.rtol;
-  options.flow.integration.atol = scenario.flow.atol;
-  options.flow.integration.max_steps = scenario.flow.max_steps;
-  options.flow.stop = scenario.flow.stop;
-  options.flow.residual = scenario.flow.residual;
+  options.flow = flow_options(scenario.flow);
   context.progress.begin("coverage", "seeds");
   context.state = {{"seeds_done", 0}};
   const CoverageResult found = head_coverage(scenario.model, scenario.geometry.kappa, options, [&](std::int64_t done) {

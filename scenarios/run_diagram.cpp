@@ -25,12 +25,7 @@ DiagramOptions diagram_options(const Scenario& scenario) {
   options.refine = keys.refine;
   options.starts = keys.starts;
   options.seeds = keys.seeds;
-  options.flow.integration.until = scenario.flow.until;
-  options.flow.integration.rtol = scenario.flow.rtol;
-  options.flow.integration.atol = scenario.flow.atol;
-  options.flow.integration.max_steps = scenario.flow.max_steps;
-  options.flow.stop = scenario.flow.stop;
-  options.flow.residual = scenario.flow.residual;
+  options.flow = flow_options(scenario.flow);
   return options;
 }
 

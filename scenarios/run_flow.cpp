@@ -18,18 +18,10 @@ namespace {
 constexpr const char* branch_names[] = {"K", "V"};
 constexpr double not_available = std::numeric_limits<double>::quiet_NaN();
 
-FlowOptions flow_options(const Scenario& scenario, RunContext& context) {
-  const FlowKeys& keys = scenario.flow;
-  FlowOptions options;
-  options.integration.until = keys.until;
-  options.integration.rtol = keys.rtol;
-  options.integration.atol = keys.atol;
-  options.integration.max_steps = keys.max_steps;
-  options.integration.save_at = keys.save_at;
-  options.stop = keys.stop;
-  options.residual = keys.residual;
+FlowOptions watched_flow_options(const Scenario& scenario, RunContext& context) {
+  FlowOptions options = flow_options(scenario.flow);
   options.record = context.tables;
-  options.on_step = [&context, steps = 0.0, until = keys.until](double t) mutable {
+  options.on_step = [&context, steps = 0.0, until = scenario.flow.until](double t) mutable {
     context.progress.update(std::log1p(t), std::log1p(until), ++steps);
   };
   return options;
@@ -168,7 +160,7 @@ State twice(State branch) {
 Report run_flow(const Scenario& scenario, RunContext& context) {
   const Model& model = scenario.model;
   context.progress.begin("flow", "steps");
-  FlowOptions options = flow_options(scenario, context);
+  FlowOptions options = watched_flow_options(scenario, context);
   const bool fixed = scenario.gates.gates == GateWord::fixed;
   options.on_interrupt = [&](double t, State state) {
     context.state["t"] = t;

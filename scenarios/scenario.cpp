@@ -219,6 +219,18 @@ void resolve(const Scenario& scenario, std::string_view key, std::string& file, 
 
 }  // namespace
 
+FlowOptions flow_options(const FlowKeys& keys) {
+  FlowOptions options;
+  options.integration.until = keys.until;
+  options.integration.rtol = keys.rtol;
+  options.integration.atol = keys.atol;
+  options.integration.max_steps = keys.max_steps;
+  options.integration.save_at = keys.save_at;
+  options.stop = keys.stop;
+  options.residual = keys.residual;
+  return options;
+}
+
 std::string_view name(Kind kind) {
   static constexpr std::string_view names[] = {"flow", "search", "coverage", "toy", "stability", "diagram"};
   return names[int(kind)];

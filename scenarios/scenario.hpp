@@ -117,6 +117,9 @@ struct Scenario {
 
 std::string_view name(Kind kind);
 
+/// The options of a flow that a scenario's [flow] section asks for.
+FlowOptions flow_options(const FlowKeys& keys);
+
 /// Reads a scenario file and applies overrides `KEY=VALUE`; relative paths in it are relative to its folder, those of
 /// overrides to the current one. Throws Failure: cannot_read if the file cannot be read, bad_scenario for what does not fit the
 /// table of keys or the checks between keys.

@@ -18,12 +18,9 @@ using namespace phaselock;
 
 namespace {
 
+/// More of the small vocabularies and large betas, where the question is open.
 Model random_model(Stream& stream) {
-  Model model;
-  model.blocks = 4 + int(stream.below(3));
-  model.positions = 3 + int(stream.below(3));
-  model.heads = 1 + int(stream.below(model.positions - 1));
-  model.gamma = 0.2 + 0.8 * stream.uniform();
+  Model model = test::random_theorem_model(stream);
   model.beta = 0.5 + 10.0 * stream.uniform();
   model.vocabulary = model.slots() + int(std::exp(8.0 * stream.uniform()));
   return model;

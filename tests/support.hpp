@@ -78,6 +78,18 @@ inline std::vector<double> normals(std::size_t count, double scale, std::uint64_
   return x;
 }
 
+/// A random model the theorems speak of, S at most `largest_positions`.
+inline Model random_theorem_model(Stream& stream, int largest_positions = 5) {
+  Model model;
+  model.blocks = 4 + int(stream.below(3));
+  model.positions = 3 + int(stream.below(largest_positions - 2));
+  model.heads = 1 + int(stream.below(model.positions - 1));
+  model.gamma = 0.2 + 0.8 * stream.uniform();
+  model.beta = 0.2 + 8.0 * stream.uniform();
+  model.vocabulary = model.slots() + int(stream.below(2000));
+  return model;
+}
+
 /// Gates of one context with softmax weights of independent normal logits of standard deviation `scale`.
 inline ContextGates random_gates(const Model& model, std::uint64_t seed, double scale = 1.0) {
   ContextGates gates(model);

@@ -14,17 +14,6 @@ using namespace phaselock;
 
 namespace {
 
-Model random_model(Stream& stream) {
-  Model model;
-  model.blocks = 4 + int(stream.below(3));
-  model.positions = 3 + int(stream.below(3));
-  model.heads = 1 + int(stream.below(model.positions - 1));
-  model.gamma = 0.1 + 0.9 * stream.uniform();
-  model.beta = 0.2 + 8.0 * stream.uniform();
-  model.vocabulary = model.slots() + int(stream.below(2000));
-  return model;
-}
-
 /// One head's gates in one block, and what the proofs derive from them.
 struct Gate {
   std::vector<double> a, b;  ///< pK and pV, [S]
@@ -68,7 +57,7 @@ TEST_SUITE("fast") {
   TEST_CASE("4.1, steps 1 and 2; 4.2, step 2: the linear part's loss against a selection") {
     Stream stream(41, Purpose::choice);
     for (int k = 0; k < 500; ++k) {
-      const Model m = random_model(stream);
+      const Model m = test::random_theorem_model(stream);
       const Notation c(m);
       const Gate g(m, test::random_gates(m, 4100 + k, 1.0 + 3.0 * stream.uniform()), 0, 0);
       CHECK(g.linear <= c.w0 * (1 - g.b[0]) + c.D * g.sum_ab + 1e-14);
@@ -83,7 +72,7 @@ TEST_SUITE("fast") {
   TEST_CASE("4.1, step 5: the gain with u = argmax b") {
     Stream stream(42, Purpose::choice);
     for (int k = 0; k < 500; ++k) {
-      const Model m = random_model(stream);
+      const Model m = test::random_theorem_model(stream);
       const Gate g(m, test::random_gates(m, 4200 + k, 1.0 + 3.0 * stream.uniform()), 0, 0);
       const int u = int(std::max_element(g.b.begin() + 1, g.b.end()) - g.b.begin()) - 1;
       const double alpha = 1 - g.a[u], tau = 1 - g.b[u + 1];
@@ -97,7 +86,7 @@ TEST_SUITE("fast") {
   TEST_CASE("4.1, step 4: where m rises in an exchange, by how much and up to what") {
     Stream stream(43, Purpose::choice);
     for (int k = 0; k < 200; ++k) {
-      const Model m = random_model(stream);
+      const Model m = test::random_theorem_model(stream);
       const Notation c(m);
       const ContextGates before = test::random_gates(m, 4300 + k, 1.0 + 2.0 * stream.uniform());
       const Gate g(m, before, 0, 0);
@@ -137,7 +126,7 @@ TEST_SUITE("fast") {
   TEST_CASE("4.1, step 3 and 4.7: the rise of sum_q log Z in an exchange") {
     Stream stream(44, Purpose::choice);
     for (int k = 0; k < 200; ++k) {
-      const Model m = random_model(stream);
+      const Model m = test::random_theorem_model(stream);
       const Notation c(m);
       const ContextGates before = test::random_gates(m, 4400 + k, 1.0 + 2.0 * stream.uniform());
       const Gate g(m, before, 0, 0);
@@ -162,7 +151,7 @@ TEST_SUITE("fast") {
   TEST_CASE("4.2, steps 1 and 3: gaps and shares of any gates against the loss of a distinct pattern") {
     Stream stream(45, Purpose::choice);
     for (int k = 0; k < 200; ++k) {
-      const Model m = random_model(stream);
+      const Model m = test::random_theorem_model(stream);
       const Notation c(m);
       const ContextGates gates = test::random_gates(m, 4500 + k, 1.0 + 2.0 * stream.uniform());
       double gaps = 0.0, logs = 0.0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "../loss/static_curvature.hpp"
 #include "../loss/static_loss.hpp"
@@ -77,7 +78,7 @@ Equilibrium static_limit(const Model& model, double kappa, std::vector<double> b
   options.rtol = 1e-6;  // the end is examined on its own, so the way there need not be more accurate
   options.atol = 1e-8;
   const StaticField field{model, static_speed(model, kappa)};
-  State y = field.start(bias);
+  State y = field.start(std::move(bias));
   integrate_stiff(field.velocity(), field.jacobian(), y, options, [](double, const State&, std::int64_t) { return false; });
   y.pop_back();
   return examine(model, static_weights(model, y));
