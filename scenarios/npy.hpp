@@ -1,7 +1,7 @@
 // NumPy .npy files: matrices of float32 or float64, little endian, C or Fortran order, format versions 1 to 3.
 #pragma once
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 
 #include <cstdint>
 #include <filesystem>

@@ -8,6 +8,7 @@
 #include "errors.hpp"
 #include "gates.hpp"
 #include "random.hpp"
+#include "spectrum.hpp"
 
 namespace phaselock {
 
@@ -17,11 +18,10 @@ using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::Ro
 
 /// X with X X^T = K, from the eigendecomposition; DomainError if K has an eigenvalue below -1e-10 of its largest.
 Eigen::MatrixXd square_root(const Eigen::MatrixXd& K) {
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(K);
-  const Eigen::VectorXd& values = solver.eigenvalues();
+  const auto [values, vectors] = spectrum(K);
   if (!(values.minCoeff() >= -1e-10 * std::max(1.0, values.maxCoeff())))
     throw DomainError(fmt::format("the Gram matrix is not positive semidefinite: smallest eigenvalue {:.3g}", values.minCoeff()));
-  return solver.eigenvectors() * values.cwiseMax(0.0).cwiseSqrt().asDiagonal();
+  return vectors * values.cwiseMax(0.0).cwiseSqrt().asDiagonal();
 }
 
 /// The largest number of six significant digits that is not above x > 0: printed with six digits it still is not above x.
@@ -63,8 +63,7 @@ Geometry Geometry::perturbed(double kappa, double epsilon, std::uint64_t seed, i
   // K >= 0 iff I + epsilon B^(-1/2) E B^(-1/2) >= 0 with B the unperturbed K; B^(-1/2) = I - s 11^T/N by B's two eigenvalues.
   const double s = 1.0 - 1.0 / std::sqrt(1.0 + kappa * N);
   const Eigen::MatrixXd half = Eigen::MatrixXd::Identity(N, N) - Eigen::MatrixXd::Constant(N, N, s / N);
-  const double lowest =
-      Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(half * E * half, Eigen::EigenvaluesOnly).eigenvalues().minCoeff();
+  const double lowest = eigenvalues(half * E * half).minCoeff();
   if (1.0 + epsilon * lowest < 0.0)
     throw DomainError(
         fmt::format("geometry.epsilon = {} makes the Gram matrix indefinite: with this seed, kappa and vocabulary "

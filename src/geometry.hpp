@@ -1,7 +1,7 @@
 // The vocabulary's geometry: the Gram matrix K of the token embeddings (theory.md sections 1 and 8).
 #pragma once
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 
 #include <cstdint>
 #include <optional>

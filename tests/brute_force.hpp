@@ -1,7 +1,7 @@
 // The definition of the loss from explicit embeddings, as theory.md section 1 words it: no closed form, no Gram matrix.
 #pragma once
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <cmath>
 #include <span>
 #include <vector>

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <Eigen/Cholesky>
 #include <cmath>
 #include <limits>
 #include <numeric>

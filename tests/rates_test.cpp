@@ -9,6 +9,7 @@
 #include "flow/flow.hpp"
 #include "flow/static_field.hpp"
 #include "gates.hpp"
+#include "spectrum.hpp"
 #include "support.hpp"
 
 using namespace phaselock;
@@ -127,7 +128,7 @@ TEST_SUITE("fast") {
       const double kappa = 0.8, c = static_speed(model, kappa);
       const HeadModes modes = head_mode_rates(model, c);
       const Eigen::MatrixXd J = -c * bias_hessian(model, saddle(model));
-      const Eigen::VectorXd rates = Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(J).eigenvalues();
+      const Eigen::VectorXd rates = eigenvalues(J);
       const auto count = [&](double rate) { return ((rates.array() - rate).abs() < 1e-10).count(); };
       const int contrasts = model.phases() - 1;
       CHECK(count(modes.sum) == contrasts);

@@ -1,7 +1,7 @@
 // The claims phaselock checks: what each says, under which assumptions, and what decides it.
 #pragma once
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <nlohmann/json.hpp>
 
 #include <functional>

@@ -1,6 +1,6 @@
 #include "equilibrium.hpp"
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 
 #include <algorithm>
 #include <limits>
@@ -8,6 +8,7 @@
 
 #include "../loss/static_curvature.hpp"
 #include "../loss/static_loss.hpp"
+#include "../spectrum.hpp"
 #include "integrate.hpp"
 #include "static_field.hpp"
 
@@ -41,7 +42,7 @@ double support_curvature(const Model& model, const std::vector<double>& weights,
   const Eigen::MatrixXd basis = support_tangent(model, weights, support);
   if (basis.cols() == 0) return 1.0;
   const Eigen::MatrixXd reduced = basis.transpose() * weight_hessian(model, weights) * basis;
-  return Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(reduced, Eigen::EigenvaluesOnly).eigenvalues().minCoeff();
+  return eigenvalues(reduced).minCoeff();
 }
 
 Equilibrium examine(const Model& model, std::vector<double> weights) {

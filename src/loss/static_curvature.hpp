@@ -1,7 +1,7 @@
 // Second derivatives of the static loss, by automatic differentiation of its gradient.
 #pragma once
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 
 #include <span>
 
