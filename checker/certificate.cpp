@@ -123,8 +123,8 @@ Trapping read_trapping(const Json& data, const Model& m) {
 Theorem1Holds read_holds(const Json& data) {
   require_keys(data, "data", {"bound"});
   const std::string bound = text(data["bound"], "data.bound");
-  if (bound != "N0" && bound != "N1") fail("data.bound is neither N0 nor N1");
-  return {bound == "N0"};
+  if (bound != "N0" && bound != "N1" && bound != "N2") fail("data.bound is none of N0, N1, N2");
+  return {bound[1] - '0'};
 }
 
 Theorem1Fails read_fails(const Json& data) {

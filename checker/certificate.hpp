@@ -27,7 +27,7 @@ struct Trapping {
 };
 
 struct Theorem1Holds {
-  bool form0;  ///< by N0, else by N1
+  int form;  ///< by N0, N1 or N2
 };
 
 struct Theorem1Fails {

@@ -19,6 +19,9 @@ Interval above_n0(const Model& model);
 /// Positive iff the inequality that defines N1 holds at N (theory.md section 4, form 1).
 Interval above_n1(const Model& model);
 
+/// Positive iff the inequality that defines N2 holds at N (theory.md section 4, form 2).
+Interval above_n2(const Model& model);
+
 /// D minus the right-hand side of the equation for N*(distinct) (theory.md section 4), for H <= S - 1.
 Interval distinct_margin(const Model& model);
 

@@ -86,10 +86,9 @@ void check(Reasons& reasons, const Certificate& c, const Theorem1Holds& data) {
   require(reasons, c.statement == holds_statement, "statement: not the words of a theorem1_holds claim");
   check_theorem1_sizes(reasons, c.model, false);
   if (!reasons.empty()) return;
-  if (data.form0)
-    require_positive(reasons, "bound: N - N0", [&] { return above_n0(c.model); });
-  else
-    require_positive(reasons, "bound: what N1's inequality at N leaves over", [&] { return above_n1(c.model); });
+  if (data.form == 0) require_positive(reasons, "bound: N - N0", [&] { return above_n0(c.model); });
+  if (data.form == 1) require_positive(reasons, "bound: what N1's inequality at N leaves over", [&] { return above_n1(c.model); });
+  if (data.form == 2) require_positive(reasons, "bound: what N2's inequality at N leaves over", [&] { return above_n2(c.model); });
 }
 
 void check(Reasons& reasons, const Certificate& c, const Theorem1Fails& data) {

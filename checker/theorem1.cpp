@@ -29,14 +29,26 @@ struct Symbols {
   }
 };
 
+/// min(2 c2, 2 c1 + c2) with the given function of E(beta x) as cost of a token that rises to x.
+template <class Cost>
+Interval exchange_cost(const Symbols& k, const Cost& cost) {
+  const Interval top = cost(E(k.beta * k.H * k.w1)), flat = cost(E(k.beta * k.H / k.L));
+  const Interval middle = cost(E(k.beta * ((k.H - 1) * k.w1 + 1 / k.L)));
+  const Interval c1 = k.gamma * k.w1 * (1 - k.w1) * top + k.D * flat;
+  const Interval c2 = k.w1 * top + (k.S - 2) / k.L * middle + (k.S - 1) * (1 - 1 / k.L) * flat;
+  return min(2 * c2, 2 * c1 + c2);
+}
+
 }  // namespace
 
 Interval above_n0(const Model& model) {
   const Symbols k(model);
-  const Interval top = E(k.beta * k.H * k.w1), flat = E(k.beta * k.H / k.L);
-  const Interval c1 = k.gamma * k.w1 * (1 - k.w1) * top + k.D * flat;
-  const Interval c2 = k.w1 * top + (k.S - 2) / k.L * E(k.beta * ((k.H - 1) * k.w1 + 1 / k.L)) + (k.S - 1) * (1 - 1 / k.L) * flat;
-  return k.N - min(2 * c2 / k.D, (2 * c1 + c2) / k.D);
+  return k.N - exchange_cost(k, [](const Interval& e) { return e; }) / k.D;
+}
+
+Interval above_n2(const Model& model) {
+  const Symbols k(model);
+  return k.D - exchange_cost(k, [&](const Interval& e) { return e / (k.N + e); });
 }
 
 Interval above_n1(const Model& model) {

@@ -90,6 +90,7 @@ Json static_claim() { return trapping(three_heads, pattern, 0.26, 2e-5, false); 
 Json linear_claim() { return trapping({4, 3, 1, 12, 1.0, 0.5}, {1}, 0.1, 0.007, true); }
 Json n0_claim(int N = 607) { return certificate({4, 3, 1, N, 1.0, 10.0}, "theorem1_holds", holds_words, {{"bound", "N0"}}); }
 Json n1_claim(int N = 6537) { return certificate({4, 4, 3, N, 1.0, 8.0}, "theorem1_holds", holds_words, {{"bound", "N1"}}); }
+Json n2_claim(int N = 513) { return certificate({4, 3, 1, N, 1.0, 10.0}, "theorem1_holds", holds_words, {{"bound", "N2"}}); }
 Json fails_claim(int N = 191, double margin = -5.6e-4) {
   return certificate({4, 3, 1, N, 1.0, 10.0}, "theorem1_fails", fails_words, {{"margin", margin}});
 }
@@ -174,7 +175,7 @@ ContextGates gates_of_box(const Model& m, const std::vector<int>& selection, dou
 
 TEST_SUITE("fast") {
   TEST_CASE("true certificates of each claim are accepted, and the statement is said") {
-    for (const Json& good : {static_claim(), linear_claim(), n0_claim(), n1_claim(), fails_claim()}) {
+    for (const Json& good : {static_claim(), linear_claim(), n0_claim(), n1_claim(), n2_claim(), fails_claim()}) {
       const test::Outcome outcome = check(good);
       CAPTURE(outcome.out + outcome.err);
       CHECK(outcome.code == 0);
@@ -198,6 +199,8 @@ TEST_SUITE("fast") {
                                                                       {n0_claim(606), 1},
                                                                       {n1_claim(6537), 0},
                                                                       {n1_claim(6536), 1},
+                                                                      {n2_claim(513), 0},
+                                                                      {n2_claim(512), 1},
                                                                       {fails_claim(191, -1e-9), 0},
                                                                       {fails_claim(192, -1e-9), 1}})
       CHECK(check(json).code == code);
@@ -305,12 +308,21 @@ TEST_SUITE("fast") {
   TEST_CASE("a corrupted certificate of Theorem 1 is rejected") {
     run_corruptions(n1_claim(), {{"N lowered", 1, "bound: ", [](Json& c) { c["model"]["vocabulary"] = 6536; }},
                                  {"the other bound", 1, "bound: N - N0", [](Json& c) { c["data"]["bound"] = "N0"; }},
-                                 {"an unknown bound", 65, "data.bound", [](Json& c) { c["data"]["bound"] = "N2"; }},
+                                 {"an unknown bound", 65, "data.bound", [](Json& c) { c["data"]["bound"] = "N3"; }},
                                  {"too few blocks", 1, "L >= 4", [](Json& c) { c["model"]["blocks"] = 3; }},
                                  {"too many heads", 1, "H < S", [](Json& c) { c["model"]["heads"] = 4; }},
                                  {"no head", 1, "heads < 1", [](Json& c) { c["model"]["heads"] = 0; }},
                                  {"two positions", 1, "S >= 3", [](Json& c) { c["model"]["positions"] = 2; }},
                                  {"beta raised", 1, "bound: ", [](Json& c) { c["model"]["beta"] = 8.001; }},
+                                 {"the opposite statement", 1, "statement: ", [](Json& c) { c["statement"] = fails_words; }}});
+    run_corruptions(n2_claim(), {{"N lowered", 1, "bound: ", [](Json& c) { c["model"]["vocabulary"] = 512; }},
+                                 {"bound N0", 1, "bound: N - N0", [](Json& c) { c["data"]["bound"] = "N0"; }},
+                                 {"bound N1", 1, "bound: what N1's", [](Json& c) { c["data"]["bound"] = "N1"; }},
+                                 {"beta nudged up", 1, "bound: ", [](Json& c) { c["model"]["beta"] = 10.0005; }},
+                                 {"a head more", 1, "bound: ", [](Json& c) { c["model"]["heads"] = 2; }},
+                                 {"a position more", 1, "bound: ", [](Json& c) { c["model"]["positions"] = 4; }},
+                                 {"too few blocks", 1, "L >= 4", [](Json& c) { c["model"]["blocks"] = 3; }},
+                                 {"data of another claim", 65, "data lacks margin", [](Json& c) { c["claim"] = "theorem1_fails"; }},
                                  {"the opposite statement", 1, "statement: ", [](Json& c) { c["statement"] = fails_words; }}});
     run_corruptions(fails_claim(),
                     {{"margin lowered", 1, "margin: the stated one", [](Json& c) { c["data"]["margin"] = -5.7e-4; }},

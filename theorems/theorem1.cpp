@@ -73,7 +73,8 @@ ClaimResult check_theorem1(const Model& model) {
               {"loss_star", show(loss_star)}};
   const auto decide = [&](Verdict verdict, std::string_view by, std::string summary) {
     result.verdict = verdict;
-    if (by == "N0" || by == "N1") result.certificates.push_back(make_certificate("theorem1_holds", model, 128, {{"bound", by}}));
+    if (by == "N0" || by == "N1" || by == "N2")
+      result.certificates.push_back(make_certificate("theorem1_holds", model, 128, {{"bound", by}}));
     if (by == "N_star_distinct")
       result.certificates.push_back(
           make_certificate("theorem1_fails", model, 128, {{"margin", enclose_distinct_stability(model).high}}));
