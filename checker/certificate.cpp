@@ -120,10 +120,41 @@ Trapping read_trapping(const Json& data, const Model& m) {
   return result;
 }
 
+/// Value weights, nested arrays [2][H][S].
+std::vector<double> read_values(const Json& value, const std::string& name, const Model& m) {
+  std::vector<double> values;
+  for (const Json& block : array(value, name, 2))
+    for (const Json& head : array(block, "a block of " + name, m.heads))
+      for (const Json& weight : array(head, "a head of " + name, m.positions))
+        values.push_back(number(weight, "an entry of " + name));
+  return values;
+}
+
+KeyNode read_node(const Json& value, const Model& m) {
+  if (value == "symmetry") return {KeyNode::symmetry, 0, 0, 0, 0, {}};
+  if (value == "selection") return {KeyNode::selection, 0, 0, 0, 0, {}};
+  if (value.is_array()) return {KeyNode::bounded, 0, 0, 0, 0, read_values(value, "a box of data.tree", m)};
+  require_keys(value, "a cut of data.tree", {"key", "at"});
+  const Json& key = array(value["key"], "a key of data.tree", 3);
+  const auto index = [&](int k) { return integer(key[k], "an index of data.tree"); };
+  return {KeyNode::cut, index(0), index(1), index(2), number(value["at"], "a cut of data.tree"), {}};
+}
+
+bool is_by_boxes(const Json& data) { return data.is_object() && data.contains("bound") && data["bound"] == "branch_and_bound"; }
+
+Theorem1Boxes read_boxes(const Json& data, const Model& m) {
+  require_keys(data, "data", {"bound", "eta", "tau", "values", "tree"});
+  Theorem1Boxes result{
+      number(data["eta"], "data.eta"), number(data["tau"], "data.tau"), read_values(data["values"], "data.values", m), {}};
+  if (!data["tree"].is_array()) fail("data.tree is no array");
+  for (const Json& node : data["tree"]) result.tree.push_back(read_node(node, m));
+  return result;
+}
+
 Theorem1Holds read_holds(const Json& data) {
   require_keys(data, "data", {"bound"});
   const std::string bound = text(data["bound"], "data.bound");
-  if (bound != "N0" && bound != "N1" && bound != "N2") fail("data.bound is none of N0, N1, N2");
+  if (bound != "N0" && bound != "N1" && bound != "N2") fail("data.bound is none of N0, N1, N2, branch_and_bound");
   return {bound[1] - '0'};
 }
 
@@ -155,6 +186,8 @@ Certificate read_certificate(const std::string& file) {
   const std::string claim = text(json["claim"], "claim");
   if (claim == "trapping")
     result.claim = read_trapping(json["data"], result.model);
+  else if (claim == "theorem1_holds" && is_by_boxes(json["data"]))
+    result.claim = read_boxes(json["data"], result.model);
   else if (claim == "theorem1_holds")
     result.claim = read_holds(json["data"]);
   else if (claim == "theorem1_fails")

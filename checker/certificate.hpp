@@ -30,6 +30,21 @@ struct Theorem1Holds {
   int form;  ///< by N0, N1 or N2
 };
 
+/// A box in the tree of cuts of the keys, and how it ends.
+struct KeyNode {
+  enum End { cut, bounded, symmetry, selection } end;
+  std::int64_t block, head, position;  ///< of the key weight that is cut
+  double at;                           ///< where it is cut
+  std::vector<double> values;          ///< [2 H S], if bounded: where the tangent is taken
+};
+
+/// Theorem 1 by branch and bound.
+struct Theorem1Boxes {
+  double eta, tau;             ///< of the neighbourhood of the selection
+  std::vector<double> values;  ///< [2 H S]: where the tangent is taken for values off the selection
+  std::vector<KeyNode> tree;   ///< a box, then, if it is cut, all of its lower part, then all of its upper part
+};
+
 struct Theorem1Fails {
   double margin;
 };
@@ -38,7 +53,7 @@ struct Certificate {
   std::string statement;
   Model model;
   std::int64_t precision_bits;
-  std::variant<Trapping, Theorem1Holds, Theorem1Fails> claim;
+  std::variant<Trapping, Theorem1Holds, Theorem1Boxes, Theorem1Fails> claim;
   std::string hash, content_hash;  ///< as the file states it, and of what the file holds
 };
 

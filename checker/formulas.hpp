@@ -22,6 +22,9 @@ Interval above_n1(const Model& model);
 /// Positive iff the inequality that defines N2 holds at N (theory.md section 4, form 2).
 Interval above_n2(const Model& model);
 
+/// The loss of every distinct pattern, per query (theory.md section 4.3), for H <= S - 1.
+Interval distinct_loss(const Model& model);
+
 /// D minus the right-hand side of the equation for N*(distinct) (theory.md section 4), for H <= S - 1.
 Interval distinct_margin(const Model& model);
 

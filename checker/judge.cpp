@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "boxes.hpp"
 #include "formulas.hpp"
 
 namespace phaselock_check {
@@ -89,6 +90,60 @@ void check(Reasons& reasons, const Certificate& c, const Theorem1Holds& data) {
   if (data.form == 0) require_positive(reasons, "bound: N - N0", [&] { return above_n0(c.model); });
   if (data.form == 1) require_positive(reasons, "bound: what N1's inequality at N leaves over", [&] { return above_n1(c.model); });
   if (data.form == 2) require_positive(reasons, "bound: what N2's inequality at N leaves over", [&] { return above_n2(c.model); });
+}
+
+/// Follows the tree of cuts from all keys on; every box must end, none may be left over.
+void check_tree(Reasons& reasons, const Model& m, const Theorem1Boxes& data) {
+  std::vector<KeyBox> open{all_keys(m)};
+  for (std::size_t k = 0; k < data.tree.size() && reasons.empty(); ++k) {
+    const KeyNode& node = data.tree[k];
+    const std::string name = "tree[" + std::to_string(k) + "]: ";
+    if (open.empty()) return reasons.push_back(name + "all boxes have ended before");
+    KeyBox box = std::move(open.back());
+    open.pop_back();
+    const bool needed = drop_equivalent_keys(m, box);
+    switch (node.end) {
+      case KeyNode::cut: {
+        const bool exists = node.block >= 0 && node.block < 2 && node.head >= 0 && node.head < m.heads && node.position >= 0 &&
+                            node.position < m.positions - 1;
+        if (!exists) return reasons.push_back(name + "no such key weight");
+        const std::size_t weight = (node.block * m.heads + node.head) * (m.positions - 1) + node.position;
+        KeyBox lower = box;
+        lower.high[weight] = std::min(lower.high[weight], node.at);
+        box.low[weight] = std::max(box.low[weight], node.at);
+        open.push_back(std::move(box));
+        open.push_back(std::move(lower));
+        break;
+      }
+      case KeyNode::symmetry:
+        require(reasons, !needed, name + "keys are left that symmetry does not exclude");
+        break;
+      case KeyNode::selection:
+        require(reasons, is_near_selection(m, box, data.eta), name + "the box is not near the selection");
+        break;
+      case KeyNode::bounded:
+        require_positive(reasons, name + "the box's lower bound less loss*",
+                         [&] { return pair_bound(m, box, node.values, 1) - distinct_loss(m); });
+        break;
+    }
+  }
+  if (reasons.empty()) require(reasons, open.empty(), "tree: " + std::to_string(open.size()) + " boxes do not end");
+}
+
+void check(Reasons& reasons, const Certificate& c, const Theorem1Boxes& data) {
+  require(reasons, c.statement == holds_statement, "statement: not the words of a theorem1_holds claim");
+  check_theorem1_sizes(reasons, c.model, false);
+  require(reasons, data.eta > 0 && data.eta < 1, "data: eta is not in (0, 1)");
+  require(reasons, data.tau > 0 && data.tau < 1, "data: tau is not in (0, 1)");
+  if (!reasons.empty()) return;
+  if (c.model.heads < c.model.positions - 1)
+    require_positive(reasons, "selection: the margin of distinct patterns", [&] { return distinct_margin(c.model); });
+  require_positive(reasons, "selection: the descent of keys", [&] { return keys_descent(c.model, data.eta, data.tau); });
+  require_positive(reasons, "selection: the lower bound for values off it less loss*", [&] {
+    const KeyBox near = keys_near_selection(c.model, data.eta);
+    return pair_bound(c.model, near, data.values, 1 - Interval(data.tau)) - distinct_loss(c.model);
+  });
+  if (reasons.empty()) check_tree(reasons, c.model, data);
 }
 
 void check(Reasons& reasons, const Certificate& c, const Theorem1Fails& data) {

@@ -59,6 +59,12 @@ Interval above_n1(const Model& model) {
   return -min(left - k.D * 0.5, left - k.D * (1 - Lam / (k.beta * k.D)));
 }
 
+Interval distinct_loss(const Model& model) {
+  const Symbols k(model);
+  const Interval log_Z = k.H * log(k.N + k.z1) + (k.n - k.H) * log(k.N + k.z0);
+  return (log_Z - k.H * k.beta * k.w1) / k.n;
+}
+
 Interval distinct_margin(const Model& model) {
   const Symbols k(model);
   const Interval answered =

@@ -3,6 +3,7 @@
 
 #include "attention.hpp"
 #include "formulas.hpp"
+#include "share.hpp"
 
 namespace phaselock_check {
 
@@ -17,12 +18,6 @@ struct Box {
   Interval key(std::size_t head, std::int64_t r) const { return r == data.selection[head] ? high_weight : low_weight; }
   Interval value(std::size_t head, std::int64_t r) const { return r == data.selection[head] + 1 ? high_weight : low_weight; }
 };
-
-/// What is left of the partition sum Z without tokens that have part in it: end by end, since they vary together.
-Interval without(const Interval& Z, const Interval& part) { return hull(Z.low() - part.low(), Z.high() - part.high()); }
-
-/// Share of a token with the exponential a of its logit, a / (a + rest), in the partition sum Z, a included.
-Interval share(const Interval& a, const Interval& Z) { return 1 / (1 + without(Z, a) / a); }
 
 /// share(a) - share(b) of two tokens, (a - b) / (a + b + rest), which rises with a and falls with b.
 Interval share_difference(const Interval& a, const Interval& b, const Interval& Z) {

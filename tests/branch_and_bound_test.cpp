@@ -220,7 +220,7 @@ TEST_SUITE("fast") {
     for (int k = 0; k < 200; ++k) {
       const Model model = random_model(stream);
       std::int64_t boxes = 0;
-      const double eta = selection_neighbourhood(model, 1000, boxes);
+      const double eta = selection_neighbourhood(model, 1000, boxes).eta;
       if (eta == 0.0) continue;
       CHECK(model.vocabulary > necessary_n_star(model));
       const int n = model.phases();

@@ -3,9 +3,15 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
+#include "bounds.hpp"
+#include "branch_and_bound.hpp"
 #include "checks.hpp"
 #include "gates.hpp"
 #include "program.hpp"
+#include "random.hpp"
+#include "support.hpp"
 
 using namespace phaselock;
 
@@ -59,11 +65,39 @@ TEST_SUITE("fast") {
     CHECK(check(*certificate) == 0);
   }
 
+  TEST_CASE("what branch and bound proves of random models is accepted, and refused for lower N* or with a box left out") {
+    Stream stream(81, Purpose::choice);
+    int proved = 0, boxes = 0;
+    for (int k = 0; k < 40; ++k) {
+      Model model = test::random_theorem_model(stream);
+      model.beta = 0.5 + 10.0 * stream.uniform();
+      model.vocabulary = model.slots() + int(std::exp(8.0 * stream.uniform()));
+      const BranchAndBound found = branch_and_bound(model, {.boxes = 300});
+      const auto certificate = branch_and_bound_certificate(model, found);
+      CHECK(certificate.has_value() == found.selects);
+      if (!certificate) continue;
+      CAPTURE(certificate->dump());
+      CHECK(check(*certificate) == 0);
+      nlohmann::json tree = (*certificate)["data"]["tree"];
+      boxes += int(tree.size());
+      tree.erase(tree.size() - 1);
+      CHECK(check(changed(model, *certificate, {{"tree", tree}})) == 1);
+      ++proved;
+      const double n_star = necessary_n_star(model);
+      if (n_star < model.slots() + 2) continue;
+      model.vocabulary = int(n_star) - 1;
+      CHECK(check(changed(model, *certificate, nlohmann::json::object())) == 1);
+    }
+    CHECK(proved > 20);
+    CHECK(boxes > 500);
+  }
+
   TEST_CASE("no certificate without a proof, and none of an unknown claim") {
     const Model model{4, 3, 1, 24, 1.0, 1.0};
     FlowOptions options;
     options.integration.until = 1.0;
     CHECK_FALSE(trapping_certificate(model, 1.0, true, static_flow(model, 1.0, initial_bias(model, 1.0, 1e-2, 1), options)));
+    CHECK_FALSE(branch_and_bound_certificate({4, 3, 1, 192, 1.0, 10.0}, branch_and_bound({4, 3, 1, 192, 1.0, 10.0}, {.boxes = 4})));
     CHECK_THROWS(make_certificate("theorem3", model, 128, {}));
   }
 }
@@ -79,8 +113,8 @@ TEST_SUITE("slow") {
     CHECK(mixed.evidence["undecided"] == 0);
     for (const auto* result : {&linear, &mixed})
       for (const auto& certificate : result->certificates) CHECK(check(certificate) == 0);
-    for (const Model model : {Model{4, 3, 1, 607, 1.0, 10.0}, Model{4, 3, 1, 513, 1.0, 10.0}, Model{4, 4, 3, 7000, 1.0, 8.0},
-                              Model{4, 3, 1, 190, 1.0, 10.0}, Model{4, 3, 1, 50, 1.0, 10.0}}) {
+    for (const Model model : {Model{4, 3, 1, 607, 1.0, 10.0}, Model{4, 3, 1, 513, 1.0, 10.0}, Model{4, 3, 1, 200, 1.0, 10.0},
+                              Model{4, 4, 3, 7000, 1.0, 8.0}, Model{4, 3, 1, 190, 1.0, 10.0}, Model{4, 3, 1, 50, 1.0, 10.0}}) {
       const ClaimResult result = check_theorem1(model);
       REQUIRE(result.certificates.size() == 1);
       CHECK(check(result.certificates.front()) == 0);

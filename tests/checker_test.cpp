@@ -1,4 +1,5 @@
-// phaselock-check: accepts true certificates and nothing else. The certificates are made here, from docs/certificate.md.
+// phaselock-check: accepts true certificates and nothing else. The certificates are made here, from docs/certificate.md, but for
+// the tree of boxes.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -8,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "branch_and_bound.hpp"
+#include "certificate.hpp"
 #include "loss/context_loss.hpp"
 #include "program.hpp"
 #include "random.hpp"
@@ -95,6 +98,13 @@ Json fails_claim(int N = 191, double margin = -5.6e-4) {
   return certificate({4, 3, 1, N, 1.0, 10.0}, "theorem1_fails", fails_words, {{"margin", margin}});
 }
 
+/// (4,3,1,1,10) at N = 192, just above N*. Its tree: 0 cut, 1 bounded, 2 cut, 3 bounded, 4 cut, 5 bounded, 6 cut, 7 bounded, 8
+/// cut, 9 bounded, 10 selection.
+Json boxes_claim() {
+  const Model model{4, 3, 1, 192, 1.0, 10.0};
+  return *branch_and_bound_certificate(model, branch_and_bound(model));
+}
+
 test::Outcome check_text(const std::string& text) {
   const test::TempFolder folder;
   return test::run({PHASELOCK_CHECKER, folder.write("certificate.json", text).string()});
@@ -175,7 +185,7 @@ ContextGates gates_of_box(const Model& m, const std::vector<int>& selection, dou
 
 TEST_SUITE("fast") {
   TEST_CASE("true certificates of each claim are accepted, and the statement is said") {
-    for (const Json& good : {static_claim(), linear_claim(), n0_claim(), n1_claim(), n2_claim(), fails_claim()}) {
+    for (const Json& good : {static_claim(), linear_claim(), n0_claim(), n1_claim(), n2_claim(), boxes_claim(), fails_claim()}) {
       const test::Outcome outcome = check(good);
       CAPTURE(outcome.out + outcome.err);
       CHECK(outcome.code == 0);
@@ -207,7 +217,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("every number and word of a certificate is guarded by its hash") {
-    for (const Json& good : {static_claim(), n0_claim(), fails_claim()}) {
+    for (const Json& good : {static_claim(), n0_claim(), boxes_claim(), fails_claim()}) {
       const Json leaves = good.flatten();
       for (const auto& [place, value] : leaves.items()) {
         Json bad = good;
@@ -331,6 +341,74 @@ TEST_SUITE("fast") {
                      {"N raised", 1, "margin: the stated one", [](Json& c) { c["model"]["vocabulary"] = 192; }},
                      {"no unused position", 1, "no unused position", [](Json& c) { c["model"]["heads"] = 2; }},
                      {"the opposite claim", 65, "data lacks bound", [](Json& c) { c["claim"] = "theorem1_holds"; }}});
+  }
+
+  TEST_CASE("a corrupted tree of boxes is rejected") {
+    const Json good = boxes_claim();
+    REQUIRE(good["data"]["tree"].size() == 11);
+    REQUIRE(good["data"]["tree"][10] == "selection");
+    const auto leaf = [](Json& c, int k) -> Json& { return c["data"]["tree"][k]; };
+    const std::string bound = "the box's lower bound less loss*";
+    run_corruptions(
+        good,
+        {{"N lowered", 1, "selection: the margin", [](Json& c) { c["model"]["vocabulary"] = 191; }},
+         {"beta nudged up", 1, "selection: the margin", [](Json& c) { c["model"]["beta"] = 10.004; }},
+         {"gamma lowered", 1, "selection: the margin", [](Json& c) { c["model"]["gamma"] = 0.05; }},
+         {"eta enlarged", 1, "selection: the lower bound", [](Json& c) { c["data"]["eta"] = 0.25; }},
+         {"eta reduced", 1, "tree[10]: the box is not near the selection", [](Json& c) { c["data"]["eta"] = 0.12499; }},
+         {"eta zero", 1, "eta is not in", [](Json& c) { c["data"]["eta"] = 0.0; }},
+         {"eta one", 1, "eta is not in", [](Json& c) { c["data"]["eta"] = 1.0; }},
+         {"tau enlarged", 1, "selection: the descent of keys", [](Json& c) { c["data"]["tau"] = 0.45; }},
+         {"tau reduced", 1, "selection: the lower bound", [](Json& c) { c["data"]["tau"] = 0.05; }},
+         {"tau zero", 1, "tau is not in", [](Json& c) { c["data"]["tau"] = 0.0; }},
+         {"tau negative", 1, "tau is not in", [](Json& c) { c["data"]["tau"] = -0.1; }},
+         {"values off the selection moved", 1, "selection: the lower bound",
+          [](Json& c) {
+            c["data"]["values"][0][0] = {0.0, 0.2, 0.8};
+          }},
+         {"values of a box moved", 1, "tree[5]: " + bound,
+          [&](Json& c) {
+            leaf(c, 5)[0][0] = {0.0, 0.2, 0.8};
+          }},
+         {"values of a box beyond any exponent", 1, "tree[1]: " + bound, [&](Json& c) { leaf(c, 1)[0][0][1] = 1e300; }},
+         {"values of two boxes swapped", 1, "tree[9]: " + bound, [&](Json& c) { std::swap(leaf(c, 1), leaf(c, 9)); }},
+         {"a box said to be symmetric", 1, "tree[7]: keys are left", [&](Json& c) { leaf(c, 7) = "symmetry"; }},
+         {"the selection said to be symmetric", 1, "tree[10]: keys are left", [&](Json& c) { leaf(c, 10) = "symmetry"; }},
+         {"a box said to be near the selection", 1, "tree[9]: the box is not near", [&](Json& c) { leaf(c, 9) = "selection"; }},
+         {"the selection said to be bounded", 1, "tree[10]: " + bound, [&](Json& c) { leaf(c, 10) = leaf(c, 9); }},
+         {"all keys said to be near the selection", 1, "tree[0]: the box is not near",
+          [](Json& c) { c["data"]["tree"] = {"selection"}; }},
+         {"a cut moved down", 1, "tree[3]: " + bound, [&](Json& c) { leaf(c, 2)["at"] = 0.9; }},
+         {"a cut moved up", 1, "tree[1]: " + bound, [&](Json& c) { leaf(c, 0)["at"] = 0.99; }},
+         {"the last cut below the neighbourhood", 1, "tree[10]: the box is not near", [&](Json& c) { leaf(c, 8)["at"] = 0.84; }},
+         {"a cut of the other block", 1, "rejected: tree[",
+          [&](Json& c) {
+            leaf(c, 2)["key"] = {0, 0, 0};
+          }},
+         {"a cut of no block", 1, "tree[0]: no such key weight", [&](Json& c) { leaf(c, 0)["key"][0] = 2; }},
+         {"a cut of no head", 1, "tree[0]: no such key weight", [&](Json& c) { leaf(c, 0)["key"][1] = 1; }},
+         {"a cut at the last position", 1, "tree[0]: no such key weight", [&](Json& c) { leaf(c, 0)["key"][2] = 2; }},
+         {"a cut at a negative position", 1, "tree[0]: no such key weight", [&](Json& c) { leaf(c, 0)["key"][2] = -1; }},
+         {"the last box missing", 1, "tree: 1 boxes do not end", [](Json& c) { c["data"]["tree"].erase(10); }},
+         {"the upper half of all keys missing", 1, "tree: 1 boxes do not end",
+          [](Json& c) {
+            c["data"]["tree"] = {c["data"]["tree"][0], c["data"]["tree"][1]};
+          }},
+         {"no box at all", 1, "tree: 1 boxes do not end", [](Json& c) { c["data"]["tree"] = Json::array(); }},
+         {"a box too many", 1, "tree[11]: all boxes have ended", [](Json& c) { c["data"]["tree"].push_back("symmetry"); }},
+         {"too few blocks", 1, "L >= 4", [](Json& c) { c["model"]["blocks"] = 3; }},
+         {"the opposite statement", 1, "statement: ", [](Json& c) { c["statement"] = fails_words; }},
+         {"a head more", 65, "has 1 entries, not 2", [](Json& c) { c["model"]["heads"] = 2; }},
+         {"a position more", 65, "has 3 entries, not 4", [](Json& c) { c["model"]["positions"] = 4; }},
+         {"by a bound", 65, "unknown key", [](Json& c) { c["data"]["bound"] = "N2"; }},
+         {"by another bound", 65, "unknown key", [](Json& c) { c["data"]["bound"] = "branch"; }},
+         {"the opposite claim", 65, "data lacks margin", [](Json& c) { c["claim"] = "theorem1_fails"; }},
+         {"another way to end", 65, "a cut of data.tree is no object", [&](Json& c) { leaf(c, 10) = "near"; }},
+         {"a cut without a place", 65, "lacks at", [&](Json& c) { leaf(c, 0).erase("at"); }},
+         {"a key of two numbers", 65, "has 2 entries", [&](Json& c) { leaf(c, 0)["key"].erase(2); }},
+         {"a block's values missing", 65, "has 1 entries", [&](Json& c) { leaf(c, 1).erase(1); }},
+         {"a value that is no number", 65, "is no number", [&](Json& c) { leaf(c, 1)[0][0][0] = "0"; }},
+         {"tree no array", 65, "data.tree is no array", [](Json& c) { c["data"]["tree"] = 1; }}});
   }
 
   TEST_CASE("files that hold no certificate are unreadable, and a wrong call is refused") {

@@ -157,15 +157,15 @@ bool keys_descend(const Model& model, double eta, double tau) {
   return true;
 }
 
-double selection_neighbourhood(const Model& model, std::int64_t budget, std::int64_t& boxes) {
-  if (!(enclose_distinct_stability(model).low > 0.0)) return 0.0;
+SelectionNeighbourhood selection_neighbourhood(const Model& model, std::int64_t budget, std::int64_t& boxes) {
+  if (!(enclose_distinct_stability(model).low > 0.0)) return {};
   const double goal = enclose_distinct_loss(model).high;
   const int n = model.phases(), S = model.positions, gates = 2 * model.heads;
   for (int k = 256; k > 0; k = k * 5 / 8)  // eta and tau are short binary fractions: 1-eta and 1-tau are exact
     for (double tau = 0.375; tau > 1e-3; tau /= 2) {
       const double eta = k / 1024.0;
       if (!keys_descend(model, eta, tau)) continue;
-      if (boxes >= budget) return 0.0;
+      if (boxes >= budget) return {};
       KeyBox box{std::vector<double>(gates * n, 0.0), std::vector<double>(gates * n, eta)};
       std::vector<double> V(gates * S, 0.0);
       for (int gate = 0; gate < gates; ++gate) {
@@ -178,10 +178,10 @@ double selection_neighbourhood(const Model& model, std::int64_t budget, std::int
       V[2] = tau;
       PairBound<double> phi(model, box);
       ++boxes;
-      if (lower_bound(model, box, {gates, S, 1.0 - tau}, goal, V, phi) > goal) return eta;
+      if (lower_bound(model, box, {gates, S, 1.0 - tau}, goal, V, phi) > goal) return {eta, tau, V};
       break;  // a smaller tau asks more of the values
     }
-  return 0.0;
+  return {};
 }
 
 namespace {
@@ -191,6 +191,7 @@ struct Node {
   std::vector<double> values;  ///< where the convex problem was last solved, [2][H][S]
   double bound;                ///< proved, of f2 over the box
   int cut;                     ///< key weight to cut next
+  std::size_t number;          ///< in the tree
 
   bool operator<(const Node& other) const { return bound > other.bound; }  // best first
 };
@@ -232,8 +233,9 @@ BranchAndBound branch_and_bound(const Model& model, const BranchAndBoundOptions&
   const int n = model.phases(), S = model.positions, H = model.heads, gates = 2 * H;
   const Enclosure loss_star = enclose_distinct_loss(model);
   const double high = std::min(loss_star.high, options.upper);
-  BranchAndBound result{{0.0, high}, false, 0};
-  const double eta = options.upper >= loss_star.high ? selection_neighbourhood(model, options.boxes - 1, result.boxes) : 0.0;
+  BranchAndBound result{{0.0, high}, false, 0, {}, std::vector<BoxNode>(1)};
+  if (options.upper >= loss_star.high) result.neighbourhood = selection_neighbourhood(model, options.boxes - 1, result.boxes);
+  const double eta = result.neighbourhood.eta;
   const auto selecting = [&](const KeyBox& box) {
     for (int gate = 0; gate < gates; ++gate)
       if (box.low[gate * n + gate % H] < 1.0 - eta) return false;
@@ -241,12 +243,18 @@ BranchAndBound branch_and_bound(const Model& model, const BranchAndBoundOptions&
   };
 
   std::priority_queue<Node> open;
+  const auto end = [&](const Node& node, BoxNode::End how) { result.tree[node.number].end = how; };
   const auto add = [&](Node node) {
-    if (!shrink(model, node.box) || selecting(node.box)) return;
+    if (!shrink(model, node.box)) return end(node, BoxNode::End::symmetry);
+    if (selecting(node.box)) return end(node, BoxNode::End::selection);
     PairBound<double> phi(model, node.box);
     node.bound = std::max(node.bound, lower_bound(model, node.box, {gates, S}, high, node.values, phi));
     ++result.boxes;
-    if (node.bound > high) return;
+    if (node.bound > high) {
+      end(node, BoxNode::End::bounded);
+      result.tree[node.number].values = std::move(node.values);
+      return;
+    }
     double most = -1.0;
     for (int k = 0; k < gates * n; ++k) {
       const int gate = k / n;
@@ -258,6 +266,7 @@ BranchAndBound branch_and_bound(const Model& model, const BranchAndBoundOptions&
   add({{std::vector<double>(gates * n, 0.0), std::vector<double>(gates * n, 1.0)},
        std::vector<double>(gates * S, 1.0 / S),
        0.0,
+       0,
        0});
   while (!open.empty() && result.boxes + 2 <= options.boxes && high - open.top().bound > options.tolerance) {
     check_interrupt();
@@ -265,6 +274,10 @@ BranchAndBound branch_and_bound(const Model& model, const BranchAndBoundOptions&
     open.pop();
     const double middle = node.box.low[node.cut] + (node.box.high[node.cut] - node.box.low[node.cut]) / 2;
     Node left = node, right = node;
+    left.number = result.tree.size();
+    right.number = left.number + 1;
+    result.tree[node.number] = {BoxNode::End::cut, node.cut, middle, left.number, {}};
+    result.tree.resize(right.number + 1);
     left.box.high[node.cut] = right.box.low[node.cut] = middle;
     add(std::move(left));
     add(std::move(right));

@@ -45,6 +45,37 @@ Json nested(std::span<const double> numbers, std::span<const std::size_t> shape)
   return list;
 }
 
+/// The tree's boxes in the order of the file: a box, then, if it is cut, all of its lower part, then all of its upper part.
+Json boxes_in_order(const Model& m, const std::vector<BoxNode>& tree, std::span<const std::size_t> values_shape) {
+  Json list = Json::array();
+  std::vector<std::size_t> ahead{0};
+  while (!ahead.empty()) {
+    const BoxNode& node = tree[ahead.back()];
+    ahead.pop_back();
+    switch (node.end) {
+      case BoxNode::End::cut: {
+        const int gate = node.key / m.phases();
+        list.push_back({{"key", {gate / m.heads, gate % m.heads, node.key % m.phases()}}, {"at", node.at}});
+        ahead.push_back(node.lower + 1);
+        ahead.push_back(node.lower);
+        break;
+      }
+      case BoxNode::End::bounded:
+        list.push_back(nested(node.values, values_shape));
+        break;
+      case BoxNode::End::symmetry:
+        list.push_back("symmetry");
+        break;
+      case BoxNode::End::selection:
+        list.push_back("selection");
+        break;
+      case BoxNode::End::open:
+        throw DomainError("a tree with open boxes proves nothing");
+    }
+  }
+  return list;
+}
+
 }  // namespace
 
 Json make_certificate(std::string_view claim, const Model& m, int precision_bits, Json data) {
@@ -76,6 +107,17 @@ std::optional<Json> trapping_certificate(const Model& model, double kappa, bool 
                            {"margin", flow.trap->margin},
                            {"class", static_gates ? "static" : "linear"},
                            {"state", nested(flow.state, shape)}});
+}
+
+std::optional<Json> branch_and_bound_certificate(const Model& model, const BranchAndBound& found) {
+  if (!found.selects) return std::nullopt;
+  const std::size_t shape[] = {2, std::size_t(model.heads), std::size_t(model.positions)};
+  return make_certificate("theorem1_holds", model, 128,
+                          {{"bound", "branch_and_bound"},
+                           {"eta", found.neighbourhood.eta},
+                           {"tau", found.neighbourhood.tau},
+                           {"values", nested(found.neighbourhood.values, shape)},
+                           {"tree", boxes_in_order(model, found.tree, shape)}});
 }
 
 }  // namespace phaselock

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 
+#include "branch_and_bound.hpp"
 #include "flow/flow.hpp"
 #include "model.hpp"
 
@@ -17,5 +18,8 @@ nlohmann::json make_certificate(std::string_view claim, const Model& model, int 
 /// The claim that the population flow from the end of `flow` converges to its selection; nothing unless the flow was trapped.
 /// static_gates: the state is [2][H][S] biases rather than [2][H][S][N] tables.
 std::optional<nlohmann::json> trapping_certificate(const Model& model, double kappa, bool static_gates, const FlowResult& flow);
+
+/// The claim that every global minimizer selects, with the boxes that prove it; nothing unless `found.selects`.
+std::optional<nlohmann::json> branch_and_bound_certificate(const Model& model, const BranchAndBound& found);
 
 }  // namespace phaselock

@@ -92,9 +92,11 @@ ClaimResult check_theorem1(const Model& model) {
       return decide(Verdict::proved, "N2", fmt::format("N = {} is above N2 = {:.6g}", N, n2.high));
     const BranchAndBound bounded = branch_and_bound(model, {.boxes = box_budget(model)});
     evidence["branch_and_bound"] = {{"least_loss", show(bounded.least_loss)}, {"boxes", bounded.boxes}};
-    if (bounded.selects)
+    if (bounded.selects) {
+      result.certificates.push_back(*branch_and_bound_certificate(model, bounded));
       return decide(Verdict::proved, "branch_and_bound",
                     fmt::format("branch and bound: {} boxes; N* = {:.6g}", bounded.boxes, n_star.high));
+    }
   }
   const std::vector<double> margins = pattern_margins(model, distinct_pattern(model));
   const double margin = *std::min_element(margins.begin(), margins.end());
