@@ -48,7 +48,8 @@ CsvTable cells_table(const std::vector<DiagramCell>& cells) {
 CsvTable curves_table(const std::vector<CurvePoint>& curve) {
   CsvTable table(
       "curves.csv",
-      "at: value on the axis that is not N; n_sufficient: N >= L S above which theorem 1 is proved, min(N0, N1, N2); n_star: N* "
+      "at: value on the axis that is not N; n_sufficient: N >= L S above which a bound proves theorem 1, min(N0, N1, N2); n_star: "
+      "N* "
       "from which on "
       "distinct patterns are locally stable; n_star_pair: the same of two heads on one offset, the others on offsets of their own",
       "at,n_sufficient,n_star,n_star_pair");

@@ -8,7 +8,9 @@
 #include <cmath>
 #include <vector>
 
+#include "bounds.hpp"
 #include "branch_and_bound.hpp"
+#include "checker/formulas.hpp"
 #include "pair_bound.hpp"
 #include "random.hpp"
 #include "support.hpp"
@@ -93,6 +95,21 @@ std::vector<double> in_order(const Model& m, std::vector<double> keys) {
 }  // namespace
 
 TEST_SUITE("fast") {
+  TEST_CASE("loss*, the margin of distinct patterns and the inequality of N2 are the program's") {
+    Stream stream(70, Purpose::choice);
+    for (int k = 0; k < 200; ++k) {
+      const Model m = random_model(stream);
+      const phaselock_check::Interval loss = phaselock_check::distinct_loss(for_checker(m));
+      const Enclosure enclosed = enclose_distinct_loss(m);
+      CHECK(loss.lower() <= enclosed.high);
+      CHECK(loss.upper() >= enclosed.low);
+      CHECK(loss.upper() - loss.lower() <= 1e-14);
+      CHECK(phaselock_check::above_n2(for_checker(m)).positive() == (above_n2(m) == Decision::yes));
+      if (m.heads == m.phases()) continue;
+      CHECK(phaselock_check::distinct_margin(for_checker(m)).positive() == (below_n_star(m) == Decision::no));
+    }
+  }
+
   TEST_CASE("the lower bound of a box is below the pair's loss at random points, and is the program's") {
     Stream stream(71, Purpose::choice);
     for (int k = 0; k < 200; ++k) {
@@ -186,6 +203,45 @@ TEST_SUITE("fast") {
     CHECK(by_program > 200);
     CHECK(proved < 1.5 * by_program);
     CHECK(rise_elsewhere > 20);  // the condition is not empty
+  }
+
+  TEST_CASE("the descent of keys bounds the derivatives of the pair's loss at corners of the neighbourhood") {
+    Stream stream(74, Purpose::choice);
+    double nearest = INFINITY;
+    for (int k = 0; k < 500; ++k) {
+      Model m = random_model(stream);
+      if (k % 2 == 0) m.vocabulary = m.slots();
+      const double eta = 0.3 * stream.uniform(), tau = 0.6 * stream.uniform();
+      const double least = phaselock_check::keys_descent(for_checker(m), eta, tau).lower();
+      const int n = m.phases(), S = m.positions;
+      for (int trial = 0; trial < 10; ++trial) {
+        std::vector<double> keys(2 * m.heads * n, 0.0), V(2 * m.heads * S, 0.0);
+        const auto away = [&] { return stream.uniform() < 0.5; };
+        for (int gate = 0; gate < 2 * m.heads; ++gate) {
+          const int t = gate % m.heads, stray = int(stream.below(n - 1));
+          const double key = away() ? eta : 0.0, value = away() ? tau : 0.0;
+          keys[gate * n + t] = 1 - key;
+          keys[gate * n + (stray < t ? stray : stray + 1)] = key;
+          V[gate * S + t + 1] = 1 - value;
+          V[gate * S + (t + 2 + int(stream.below(S - 1))) % S] = value;
+        }
+        const int gate = int(stream.below(2 * m.heads));
+        const auto derivative = [&](int r) {  // 2n/beta dloss/du, the unit of the bound
+          constexpr double h = 1e-5;
+          auto up = keys, down = keys;
+          up[gate * n + r] += h;
+          down[gate * n + r] -= h;
+          return (pair_loss(m, up, V) - pair_loss(m, down, V)) / (2 * h) * 2 * n / m.beta;
+        };
+        const double own = derivative(gate % m.heads);
+        for (int r = 0; r < n; ++r) {
+          const double descent = r == gate % m.heads ? -own : derivative(r) - own;
+          CHECK(descent >= least - 1e-7);
+          nearest = std::min(nearest, descent - least);
+        }
+      }
+    }
+    CHECK(nearest < 0.01);
   }
 
   TEST_CASE("the neighbourhood of the selection is the set it is said to be") {

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <tbb/global_control.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "bounds.hpp"
@@ -117,6 +118,23 @@ TEST_SUITE("fast") {
     CHECK(counts[int(CellOutcome::proved)] > by_boxes + 5);
     CHECK(by_boxes > 5);
     CHECK(counts[int(CellOutcome::interior)] > 5);
+  }
+
+  TEST_CASE("theorem 1: the search decides what few boxes leave open") {
+    DiagramOptions options = theorem1_diagram();
+    options.model = {4, 6, 5, 100, 1.0, 1.0};
+    options.x.low = 24, options.x.high = 2400;
+    options.cells = 2, options.refine = 0, options.starts = 1;
+    const auto cells = compute_diagram(options);
+    REQUIRE(cells.size() == 4);
+    for (const DiagramCell& cell : cells) {  // H = S - 1: there is no N*, and no optimum but selections is known
+      Model model = options.model;
+      model.vocabulary = int(cell.x);
+      model.beta = cell.y;
+      if (cell.outcome == CellOutcome::selection) CHECK(cell.x <= sufficient(model));
+      if (cell.outcome != CellOutcome::selection) CHECK(cell.outcome == CellOutcome::proved);
+    }
+    CHECK(std::any_of(cells.begin(), cells.end(), [](const DiagramCell& c) { return c.outcome == CellOutcome::selection; }));
   }
 
   TEST_CASE("finest cells lie along boundaries, and nowhere else") {

@@ -39,8 +39,8 @@ struct DiagramOptions {
 
 enum class CellOutcome {
   assumption,     ///< the statement does not speak of this model (or N < L S): not examined
-  proved,         ///< theorem1: by one of the bounds N0, N1, N2 every minimizer selects
-  selection,      ///< theorem1: between N* and these bounds; the search finds nothing below loss*
+  proved,         ///< theorem1: by one of the bounds N0, N1, N2 or by branch and bound every minimizer selects
+  selection,      ///< theorem1: not proved, and N* allows it; the search finds nothing below loss*
   interior,       ///< theorem1: refuted, a distinct selection is unstable or something lower was found; theorem2: most flows end so
   distinct,       ///< theorem2: most flows select distinct positions
   colliding,      ///< theorem2: most flows select, with heads on one position
@@ -66,7 +66,7 @@ struct DiagramCell {
 std::vector<DiagramCell> compute_diagram(const DiagramOptions& options,
                                          const std::function<void(int done, int total)>& progress = {});
 
-/// Theory's curves where N is on an axis: over the other one, the least N >= L S from which on theorem 1 is proved, that is min(N0,
+/// Theory's curves where N is on an axis: over the other one, the least N >= L S from which on a bound proves theorem 1, min(N0,
 /// N1, N2), N*(distinct), and N* of two heads on one offset (the others on offsets of their own; NaN for H = 1). Values that the
 /// theorems do not speak of are left out.
 struct CurvePoint {
