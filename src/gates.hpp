@@ -43,12 +43,14 @@ void softmax(const T* logits, int count, T* p) {
   for (int s = 0; s < count; ++s) p[s] /= total;
 }
 
-/// Pullback of softmax: dLoss/dlogits_s = p_s (d_s - sum_r p_r d_r) for d = dLoss/dp.
+/// Pullback of softmax: dLoss/dlogits_s = p_s (d_s - sum_r p_r d_r) for d = dLoss/dp. The mean is taken off twice: the second time
+/// takes off the rounding error of the first, which would drown the gradient of a gate that is nearly one-hot.
 template <class T>
 void softmax_pullback(const T* p, const T* d, int count, T* dlogits) {
-  T mean(0.0);
+  T mean(0.0), rest(0.0);
   for (int s = 0; s < count; ++s) mean += p[s] * d[s];
-  for (int s = 0; s < count; ++s) dlogits[s] = p[s] * (d[s] - mean);
+  for (int s = 0; s < count; ++s) rest += p[s] * (d[s] - mean);
+  for (int s = 0; s < count; ++s) dlogits[s] = p[s] * ((d[s] - mean) - rest);
 }
 
 /// Gate weights of one context from tables G [2][H][S][N]: p_hl(r) = softmax_r G_r(x_lr).

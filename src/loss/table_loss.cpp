@@ -1,13 +1,18 @@
 #include "table_loss.hpp"
 
+#include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 #include <vector>
 
 #include "../interrupt.hpp"
+#include "batch_loss.hpp"
 #include "context_loss.hpp"
 #include "dense_loss.hpp"
+#include "long_loss.hpp"
 
 namespace phaselock {
 
@@ -16,31 +21,95 @@ double oracle_loss(const Model& model, const Geometry& geometry, std::span<const
   return geometry.is_exact() ? context_loss(model, gates, gradient) : dense_context_loss(model, geometry, context, gates, gradient);
 }
 
-double table_loss(const Model& model, const Geometry& geometry, const Contexts& contexts, std::span<const double> tables,
-                  std::span<double> gradient) {
+namespace {
+
+/// In how many parts threads may share `count` contexts: by their number alone, so that the result does not depend on the threads.
+std::size_t chunks_of(std::size_t count) {
   constexpr std::size_t contexts_per_chunk = 64, most_chunks = 16;
-  const std::size_t count = contexts.size();
-  const std::size_t chunks = std::clamp<std::size_t>(count / contexts_per_chunk, 1, most_chunks);
-  const double weight = 1.0 / double(count);
+  return std::clamp<std::size_t>(count / contexts_per_chunk, 1, most_chunks);
+}
+
+/// Calls body(chunk, first, last) for each part of `count` contexts, in threads.
+template <class Body>
+void for_each_chunk(std::size_t count, std::size_t chunks, Body body) {
+  tbb::parallel_for(std::size_t(0), chunks, [&](std::size_t chunk) {
+    check_interrupt();
+    body(chunk, count * chunk / chunks, count * (chunk + 1) / chunks);
+  });
+}
+
+/// sums[0] += sums[1] + sums[2] + ..., in this order.
+void add_in_order(std::span<double* const> sums, std::size_t size) {
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, size, 4096), [&](const tbb::blocked_range<std::size_t>& range) {
+    for (std::size_t chunk = 1; chunk < sums.size(); ++chunk)
+      for (std::size_t k = range.begin(); k < range.end(); ++k) sums[0][k] += sums[chunk][k];
+  });
+}
+
+/// Sum of the losses by the readable definition, of any geometry; gradients likewise.
+double sum_by_definition(const Model& model, const Geometry& geometry, const Contexts& contexts, std::span<const double> tables,
+                         std::span<double> gradient) {
+  const std::size_t chunks = chunks_of(contexts.size());
   std::vector<double> losses(chunks, 0.0);
   std::vector<std::vector<double>> gradients(gradient.empty() ? 0 : chunks, std::vector<double>(tables.size(), 0.0));
-  tbb::parallel_for(std::size_t(0), chunks, [&](std::size_t chunk) {
+  for_each_chunk(contexts.size(), chunks, [&](std::size_t chunk, std::size_t first, std::size_t last) {
     ContextGates gates(model), dgates(model);
-    for (std::size_t m = count * chunk / chunks; m < count * (chunk + 1) / chunks; ++m) {
+    for (std::size_t m = first; m < last; ++m) {
       check_interrupt();
       gates_from_tables(model, tables, contexts[m], gates);
-      losses[chunk] += weight * oracle_loss(model, geometry, contexts[m], gates, gradient.empty() ? nullptr : &dgates);
-      if (!gradient.empty()) pull_back_to_tables(model, gates, dgates, contexts[m], weight, gradients[chunk]);
+      losses[chunk] += oracle_loss(model, geometry, contexts[m], gates, gradient.empty() ? nullptr : &dgates);
+      if (!gradient.empty()) pull_back_to_tables(model, gates, dgates, contexts[m], 1.0, gradients[chunk]);
     }
   });
-  double loss = 0.0;
-  std::fill(gradient.begin(), gradient.end(), 0.0);
-  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
-    loss += losses[chunk];
-    if (!gradient.empty())
-      for (std::size_t k = 0; k < gradient.size(); ++k) gradient[k] += gradients[chunk][k];
+  if (!gradient.empty()) {
+    std::vector<double*> sums;
+    for (std::vector<double>& part : gradients) sums.push_back(part.data());
+    add_in_order(sums, tables.size());
+    std::copy(gradients[0].begin(), gradients[0].end(), gradient.begin());
   }
-  return loss;
+  return std::accumulate(losses.begin(), losses.end(), 0.0);
+}
+
+/// The same by the fast kernels; the gradient comes in lines, empty if none is wanted.
+double sum_by_kernels(const Model& model, const Contexts& contexts, const TokenLines& exponentials,
+                      std::vector<TokenLines>& gradients) {
+  constexpr int long_blocks = 512, long_chunks = 16;
+  const CentredScales scales(model);
+  const MomentPlan plan(scales);
+  const bool by_moments = plan.degree > 0 && moment_operations(scales, plan) < pair_operations(scales);
+  const bool within = by_moments && model.blocks >= long_blocks;  // threads share each context rather than the list of contexts
+  const std::size_t count = contexts.size(), chunks = within ? 1 : chunks_of(count);
+  const bool wanted = !gradients.empty();
+  while (wanted && gradients.size() < chunks) gradients.emplace_back(model);
+  std::vector<double> losses(chunks, 0.0);
+  for_each_chunk(count, chunks, [&](std::size_t chunk, std::size_t first, std::size_t last) {
+    TokenLines* const gradient = wanted ? &gradients[chunk] : nullptr;
+    losses[chunk] = by_moments ? long_loss(scales, plan, exponentials, contexts, first, last, within ? long_chunks : 1, gradient)
+                               : batch_loss(scales, exponentials, contexts, first, last, gradient);
+  });
+  std::vector<double*> sums;
+  for (const TokenLines& part : gradients) sums.push_back(part.numbers.get());
+  if (wanted) add_in_order(sums, exponentials.size);
+  return std::accumulate(losses.begin(), losses.end(), 0.0);
+}
+
+}  // namespace
+
+double table_loss(const Model& model, const Geometry& geometry, const Contexts& contexts, std::span<const double> tables,
+                  std::span<double> gradient) {
+  const double weight = 1.0 / double(contexts.size());
+  if (geometry.is_exact()) {
+    if (const std::optional<TokenLines> exponentials = exponential_lines(model, tables)) {
+      std::vector<TokenLines> gradients;
+      if (!gradient.empty()) gradients.emplace_back(model);
+      const double loss = sum_by_kernels(model, contexts, *exponentials, gradients);
+      if (!gradient.empty()) lines_to_tables(model, gradients[0], weight, gradient);
+      return weight * loss;
+    }
+  }
+  const double loss = sum_by_definition(model, geometry, contexts, tables, gradient);
+  for (double& g : gradient) g *= weight;
+  return weight * loss;
 }
 
 }  // namespace phaselock

@@ -1,0 +1,35 @@
+// Numbers of all gates by (offset, token), the arrangement in which the fast kernels read tables and add gradients.
+#pragma once
+
+#include <hwy/aligned_allocator.h>
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "../model.hpp"
+
+namespace phaselock {
+
+/// A line for each (offset r, token i) with one number for each gate (branch, head), branch-major, padded to a whole number of
+/// `grain`: a token of a context costs one stretch of memory instead of 2 H distant ones.
+struct TokenLines {
+  static constexpr int grain = 4;
+  static constexpr int most_heads = 8;  ///< the kernels are compiled for 1 .. 8 heads
+
+  explicit TokenLines(const Model& model);  ///< all zero
+
+  int width;                                    ///< 2 H rounded up to a multiple of grain
+  std::size_t size;                             ///< S N width
+  hwy::AlignedFreeUniquePtr<double[]> numbers;  ///< [S][N][width]
+};
+
+/// e^(G - largest G of the gate) of tables [2][H][S][N]: a gate's softmax is then a quotient of sums. None where the kernels do not
+/// serve: with more than most_heads heads, a number that is not finite, or a gate that spreads over more than 600, whose quotients
+/// would be lost.
+std::optional<TokenLines> exponential_lines(const Model& model, std::span<const double> tables);
+
+/// tables = factor * lines, in the arrangement [2][H][S][N].
+void lines_to_tables(const Model& model, const TokenLines& lines, double factor, std::span<double> tables);
+
+}  // namespace phaselock

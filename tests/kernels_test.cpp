@@ -1,0 +1,281 @@
+// The fast kernels of the loss against its definition, on every instruction set that this processor has; and what they rest on:
+// short exponentials, moments and their remainders.
+#include <doctest/doctest.h>
+#include <hwy/targets.h>
+#include <tbb/global_control.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "loss/batch_loss.hpp"
+#include "loss/context_loss.hpp"
+#include "loss/long_loss.hpp"
+#include "loss/table_loss.hpp"
+#include "support.hpp"
+
+using namespace phaselock;
+using test::normals;
+using test::relative_error;
+
+namespace {
+
+/// Calls body for the kernels of each instruction set that they are compiled for and this processor has.
+template <class Body>
+void on_every_target(Body body) {
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    hwy::SetSupportedTargetsForTest(target);
+    const std::string name = hwy::TargetName(target);
+    CAPTURE(name);
+    body();
+  }
+  hwy::SetSupportedTargetsForTest(0);
+}
+
+struct Sum {
+  double loss;
+  std::vector<double> gradient;
+};
+
+Sum by_definition(const Model& model, const Contexts& contexts, const std::vector<double>& tables) {
+  Sum sum{0.0, std::vector<double>(tables.size(), 0.0)};
+  ContextGates gates(model), dgates(model);
+  for (std::size_t m = 0; m < contexts.size(); ++m) {
+    gates_from_tables(model, tables, contexts[m], gates);
+    sum.loss += context_loss(model, gates, &dgates);
+    pull_back_to_tables(model, gates, dgates, contexts[m], 1.0, sum.gradient);
+  }
+  return sum;
+}
+
+/// kernel(exponentials, gradient lines) as a Sum.
+template <class Kernel>
+Sum by_kernel(const Model& model, const std::vector<double>& tables, Kernel kernel) {
+  const std::optional<TokenLines> exponentials = exponential_lines(model, tables);
+  REQUIRE(exponentials);
+  TokenLines lines(model);
+  Sum sum{kernel(*exponentials, &lines), std::vector<double>(tables.size())};
+  lines_to_tables(model, lines, 1.0, sum.gradient);
+  CHECK(kernel(*exponentials, nullptr) == sum.loss);
+  return sum;
+}
+
+/// Losses that are much less than 1 are the small difference of log Z and beta m, so that they are compared with 1.
+void check_equal(const Sum& sum, const Sum& expected) {
+  CHECK(std::abs(sum.loss - expected.loss) < 1e-13 * std::max(1.0, expected.loss));
+  CHECK(relative_error(sum.gradient, expected.gradient) < 1e-12);
+}
+
+/// A random model with L, S, H as given, beta log-uniform in [0.1, 60], and tables with logits of scale log-uniform in [1e-3, 50].
+struct Case {
+  Case(int L, int S, int H, std::uint64_t seed) : model{L, S, H, 0, 1.0, 1.0} {
+    Stream stream(seed, Purpose::choice);
+    model.vocabulary = model.slots() + int(stream.below(40));
+    model.gamma = 0.1 + 0.9 * stream.uniform();
+    model.beta = 0.1 * std::pow(600.0, stream.uniform());
+    tables = normals(model.table_size(), 1e-3 * std::pow(5e4, stream.uniform()), seed);
+  }
+
+  Model model;
+  std::vector<double> tables;
+};
+
+/// sum_h x_h y_h
+double dot(const std::vector<double>& x, const std::vector<double>& y) {
+  double total = 0.0;
+  for (std::size_t h = 0; h < x.size(); ++h) total += x[h] * y[h];
+  return total;
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE(
+      "short exponentials: relative error below 4e-15 up to the reach they are made for, and of a degree that grows with it") {
+    int before = 0;
+    for (const double reach : {1e-6, 1e-3, 0.05, 0.3, 1.0, 2.0}) {
+      const ShortExp e(reach);
+      REQUIRE(e.degree > 0);
+      CHECK(e.degree >= before);
+      before = e.degree;
+      double worst = 0.0;
+      for (int k = -1000; k <= 1000; ++k) {
+        const double y = reach * k / 1000.0;
+        double p = 0.0;
+        for (int i = e.degree; i >= 0; --i) p = std::fma(p, y, e.coefficient[i]);
+        worst = std::max(worst, std::abs(p / std::exp(y) - 1.0));
+      }
+      CHECK(worst < ShortExp::tolerance + 4e-16);
+    }
+    CHECK(ShortExp(20.0).degree == 0);
+  }
+
+  TEST_CASE("kernel across contexts equals the definition: L = 2 .. 9, H = 1 .. 8, ragged batches, all scales, every target") {
+    on_every_target([] {
+      int cases = 0;
+      for (int L = 2; L <= 9; ++L)
+        for (int k = 0; k < 40; ++k) {
+          const Case c(L, 2 + k % 7, 1 + k % 8, 900 + 40 * L + k);
+          if (c.model.beta * c.model.heads > 700.0) continue;
+          const Contexts contexts = sample_independent(c.model, 1 + (L + k) % 11, 7);
+          const CentredScales scales(c.model);
+          check_equal(by_kernel(c.model, c.tables,
+                                [&](const TokenLines& e, TokenLines* gradient) {
+                                  return batch_loss(scales, e, contexts, 0, contexts.size(), gradient);
+                                }),
+                      by_definition(c.model, contexts, c.tables));
+          ++cases;
+        }
+      CHECK(cases >= 300);
+    });
+  }
+
+  TEST_CASE("kernel by moments equals the definition: L = 4 .. 63, any number of chunks, every target") {
+    on_every_target([] {
+      int cases = 0;
+      for (int L = 4; L < 64; ++L)
+        for (int k = 0; k < 3; ++k) {
+          const Case c(L, 2 + (L + k) % 5, 1 + (L + 3 * k) % 8, 3000 + 3 * L + k);
+          const CentredScales scales(c.model);
+          const MomentPlan plan(scales);
+          if (plan.degree < 0) continue;
+          const Contexts contexts = sample_independent(c.model, 2, 8);
+          check_equal(by_kernel(c.model, c.tables,
+                                [&](const TokenLines& e, TokenLines* gradient) {
+                                  return long_loss(scales, plan, e, contexts, 0, 2, 1 + L % 3, gradient);
+                                }),
+                      by_definition(c.model, contexts, c.tables));
+          ++cases;
+        }
+      CHECK(cases >= 100);
+    });
+  }
+
+  TEST_CASE("moments: polynomials keep the stated remainder, also at the corners where exponents are largest") {
+    Stream stream(5, Purpose::choice);
+    for (const Model& model : {Model{16, 8, 4, 256, 1.0, 1.0}, Model{64, 4, 3, 1024, 1.0, 8.0}, Model{24, 3, 2, 100, 0.5, 2.0}}) {
+      const CentredScales scales(model);
+      const MomentPlan plan(scales);
+      REQUIRE(plan.degree > 0);
+      const Monomials monomials(model.heads, plan.degree + 1);
+      const double reach = 2.0 * scales.off_reach / model.heads;  // of beta do_h, as |dv_h| <= 1/2
+      double worst = 0.0;
+      for (int k = 0; k < 200; ++k) {
+        std::vector<double> x, y;
+        for (int h = 0; h < model.heads; ++h) {
+          const double u = k < 20 ? double(stream.below(2)) : stream.uniform(),
+                       v = k < 20 ? double(stream.below(2)) : stream.uniform();
+          x.push_back(reach * (2.0 * u - 1.0));
+          y.push_back(v - 0.5);
+        }
+        if (k == 0) x.assign(model.heads, reach), y.assign(model.heads, -0.5);
+        std::vector<double> powers{1.0};
+        double sum = 1.0;
+        for (int i = 1; i < monomials.up_to(plan.degree); ++i) {
+          powers.push_back(powers[monomials.parent[i]] * x[monomials.variable[i]] * y[monomials.variable[i]]);
+          sum += powers[i] * monomials.inverse_factorial[i];
+        }
+        worst = std::max(worst, std::abs(sum / std::exp(dot(x, y)) - 1.0));
+      }
+      CAPTURE(worst);
+      CHECK(worst < plan.remainder + 2e-15);
+      CHECK(plan.remainder <= 1e-13);
+    }
+    CHECK(MomentPlan(CentredScales({4, 4, 3, 64, 1.0, 40.0})).degree == -1);
+  }
+
+  TEST_CASE("monomials: as many as C(H + k, k), each raised one is the product") {
+    const Monomials monomials(3, 4);
+    CHECK(monomials.size() == 35);
+    CHECK(monomials.up_to(2) == 10);
+    const std::vector<double> x{2.0, 3.0, 5.0};
+    std::vector<double> powers{1.0};
+    for (int i = 1; i < monomials.size(); ++i) powers.push_back(powers[monomials.parent[i]] * x[monomials.variable[i]]);
+    for (int i = 0; i < monomials.up_to(3); ++i)
+      for (int h = 0; h < 3; ++h) CHECK(powers[monomials.raised[i * 3 + h]] == powers[i] * x[h]);
+  }
+
+  TEST_CASE("where the kernels do not serve, the definition does: nine heads, gates that spread over e^600, NaN") {
+    const Model nine{2, 3, 9, 12, 1.0, 1.0};
+    CHECK_FALSE(exponential_lines(nine, normals(nine.table_size(), 1.0, 1)));
+    const Model model{4, 3, 2, 20, 1.0, 1.0};
+    const Geometry geometry = Geometry::exact(1.0, model.vocabulary);
+    const Contexts contexts = sample_independent(model, 9, 3);
+    std::vector<double> tables = normals(model.table_size(), 1.0, 2), gradient(tables.size());
+    tables[5] = 700.0;
+    CHECK_FALSE(exponential_lines(model, tables));
+    const Sum expected = by_definition(model, contexts, tables);
+    CHECK(table_loss(model, geometry, contexts, tables, gradient) == doctest::Approx(expected.loss / 9).epsilon(1e-13));
+    for (double& g : gradient) g *= 9;
+    CHECK(relative_error(gradient, expected.gradient) < 1e-12);
+    tables[5] = std::numeric_limits<double>::quiet_NaN();
+    CHECK_FALSE(exponential_lines(model, tables));
+    CHECK(std::isnan(table_loss(model, geometry, contexts, tables)));
+  }
+}
+
+TEST_SUITE("slow") {
+  TEST_CASE("long contexts: 512 blocks equal the definition; 16384 blocks do on the gradients of sampled blocks' keys") {
+    {
+      const Model model{512, 4, 3, 2200, 1.0, 1.0};
+      const std::vector<double> tables = normals(model.table_size(), 1.0, 4);
+      const Contexts contexts = sample_independent(model, 1, 5);
+      std::vector<double> gradient(tables.size());
+      const double loss = table_loss(model, Geometry::exact(1.0, model.vocabulary), contexts, tables, gradient);
+      check_equal({loss, gradient}, by_definition(model, contexts, tables));
+    }
+    const Model model{16384, 8, 4, 131072, 1.0, 1.0};
+    const std::vector<double> tables = normals(model.table_size(), 1.0, 6);
+    const Contexts contexts = sample_independent(model, 1, 7);
+    std::vector<double> gradient(tables.size());
+    const double loss = table_loss(model, Geometry::exact(1.0, model.vocabulary), contexts, tables, gradient);
+    CHECK(std::isfinite(loss));
+    ContextGates gates(model);
+    gates_from_tables(model, tables, contexts[0], gates);
+    const int S = model.positions;
+    for (const int l : {0, 5000, 16383}) {  // keys of a block meet that block's queries alone: dLoss/du = beta/Q (w' dw + o' do)
+      std::vector<double> got, expected;
+      std::vector<std::vector<double>> d(model.heads, std::vector<double>(S, 0.0));
+      for (int r = 0; r < model.phases(); ++r) {
+        const Query query = query_at(model, gates, l, r);
+        for (int h = 0; h < model.heads; ++h) {
+          double dw = -gates.value[gate_index(model, h, l, r + 1)], d_o = 0.0;
+          for (int k = 0; k < model.blocks; ++k)
+            for (int s = 0; s < S; ++s) (k == l ? dw : d_o) += query.share[k * S + s] * gates.value[gate_index(model, h, k, s)];
+          d[h][r] = model.beta / model.queries() * (w_slope(model, query.w[h]) * dw + o_slope(model, query.w[h]) * d_o);
+        }
+      }
+      for (int h = 0; h < model.heads; ++h) {
+        std::vector<double> dlogits(S);
+        softmax_pullback(&gates.key[gate_index(model, h, l, 0)], d[h].data(), S, dlogits.data());
+        for (int r = 0; r < S; ++r) {
+          expected.push_back(dlogits[r]);
+          got.push_back(gradient[(row_index(model, key_branch, h, r)) * model.vocabulary + contexts[0][l * S + r]]);
+        }
+      }
+      CHECK(relative_error(got, expected) < 1e-12);
+    }
+  }
+}
+
+TEST_SUITE("threaded") {
+  TEST_CASE("the kernels give the same bits with one and with two threads") {
+    for (const Model& model : {Model{4, 4, 3, 64, 1.0, 1.0}, Model{20, 4, 3, 128, 1.0, 1.0}, Model{600, 4, 2, 2400, 1.0, 1.0}}) {
+      const Geometry geometry = Geometry::exact(1.0, model.vocabulary);
+      const Contexts contexts = sample_balanced(model, model.blocks > 100 ? 4 : 500, 3);
+      const std::vector<double> tables = normals(model.table_size(), 1.0, 9);
+      std::vector<double> one(tables.size()), two(tables.size());
+      double losses[2];
+      {
+        const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 1);
+        losses[0] = table_loss(model, geometry, contexts, tables, one);
+      }
+      {
+        const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 2);
+        losses[1] = table_loss(model, geometry, contexts, tables, two);
+      }
+      CHECK(losses[0] == losses[1]);
+      CHECK(one == two);
+    }
+  }
+}
