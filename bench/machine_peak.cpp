@@ -1,4 +1,4 @@
-// What one core of this machine can do at most: peak_bench [seconds]
+// What one core of this machine can do at most: machine_peak [seconds]
 // Prints one JSON line: nanoseconds for one FMA and for one exp of a double, with the widest vectors the compiler was told of
 // (this file alone is compiled with -march=native). The best of several short runs each.
 //
