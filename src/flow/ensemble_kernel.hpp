@@ -1,0 +1,39 @@
+// What an ensemble of static flows computes on all lanes of a SIMD vector at once; chosen at run time for the CPU.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "../model.hpp"
+
+namespace phaselock {
+
+/// Arithmetic of `lanes` static flows side by side: numbers of the flows are interleaved, [..][lanes].
+class EnsembleKernel {
+ public:
+  virtual ~EnsembleKernel() = default;
+
+  /// Flows in one vector.
+  virtual int lanes() const = 0;
+
+  /// Writes step * db/ds at log time s + part * step, that is -step e^(s + part step) c dLoss/db at the biases b; b and out
+  /// [2][H][S][lanes], s and step [lanes]. If `residual` is not null, also writes there the largest 1 - p over the gates of each
+  /// flow, p the weight at a gate's peak, [lanes].
+  virtual void velocity(const double* b, const double* s, const double* step, double part, double* out, double* residual) = 0;
+
+  /// out = sum_k factors[k] terms[k], each [2][H][S][lanes].
+  virtual void combine(double* out, std::span<const double> factors, std::span<const double* const> terms) const = 0;
+
+  /// Root of the mean over a flow's biases of (error / (atol + rtol max(|b|, |next|)))^2, [lanes]. NaN or infinite if any is.
+  virtual void scaled_error(const double* error, const double* b, const double* next, double rtol, double atol,
+                            double* out) const = 0;
+};
+
+/// Kernel of the best instruction set the CPU has. c = kappa + 1/N; `model` must outlive it.
+std::unique_ptr<EnsembleKernel> ensemble_kernel(const Model& model, double c);
+
+/// Name of that instruction set, for example "AVX2".
+std::string ensemble_target();
+
+}  // namespace phaselock
