@@ -62,5 +62,7 @@ HWY_INLINE void exponentials_of(Pack* x) {
 HWY_INLINE void exponentials(Pack* x, int count) {
   int k = 0;
   for (; k + 4 <= count; k += 4) exponentials_of<4>(x + k);
-  for (; k < count; ++k) exponentials_of<1>(x + k);
+  if (count - k == 3) exponentials_of<3>(x + k);
+  if (count - k == 2) exponentials_of<2>(x + k);
+  if (count - k == 1) exponentials_of<1>(x + k);
 }

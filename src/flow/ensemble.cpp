@@ -17,7 +17,7 @@ namespace odeint = boost::numeric::odeint;
 
 namespace {
 
-using State = std::vector<double>;  ///< [2][H][S][lanes]
+using State = LaneNumbers;  ///< [2][H][S][lanes]
 
 /// sum_k factor[k] x_k, as Odeint's steppers ask for it: the operation only holds the factors, LaneAlgebra does the work.
 template <std::size_t terms>
@@ -246,7 +246,7 @@ class Ensemble {
   std::unique_ptr<EnsembleKernel> kernel_;
   std::size_t size_;  ///< 2 H S
   std::vector<Lane> lanes_;
-  std::vector<double> s_, step_, error_, residual_;  ///< [lanes]
+  LaneNumbers s_, step_, error_, residual_;  ///< [lanes]
   State y_, velocity_, next_, difference_;
   Stepper stepper_;
 };

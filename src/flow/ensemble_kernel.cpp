@@ -36,28 +36,20 @@ class Kernel final : public EnsembleKernel {
 
   void velocity(const double* b, const double* s, const double* step, double part, double* out, double* residual) override {
     const int H = shape_.heads, S = shape_.positions;
-    Pack* const weights = weights_;
-    Pack* const d = d_;
-    for (int k = 0; k < count(); ++k) d[k] = Pack::load(b + k * width());
-    softmax(d, 2 * H, S, weights);
-    if (residual) (1.0 - least_peak()).store(residual);
-    form_.see(weights);
-    form_.gradient(weights, d);
+    Pack *const weights = weights_, *const d = d_;
     Pack rate = multiply_add(part, Pack::load(step), Pack::load(s));
     exponentials(&rate, 1);
-    rate *= -c_ * Pack::load(step);
-    for (int row = 0; row < count(); row += S) {
-      softmax_pullback(weights + row, d + row, S, d + row);
-      for (int k = row; k < row + S; ++k) (rate * d[k]).store(out + k * width());
-    }
+    softmax(packs(b), 2 * H, S, weights);
+    if (residual) (1.0 - least_peak()).store(residual);
+    form_.see(weights);
+    form_.gradient(weights, d, -c_ * Pack::load(step) * rate);
+    for (int row = 0; row < count(); row += S) softmax_pullback(weights + row, d + row, S, packs(out) + row);
   }
 
   void combine(double* out, std::span<const double> factors, std::span<const double* const> terms) const override {
-    for (int k = 0; k < count() * width(); k += width()) {
-      Pack sum = factors[0] * Pack::load(terms[0] + k);
-      for (std::size_t j = 1; j < terms.size(); ++j) sum = multiply_add(factors[j], Pack::load(terms[j] + k), sum);
-      sum.store(out + k);
-    }
+    int k = 0;
+    for (; k + 6 <= count(); k += 6) combine<6>(packs(out) + k, factors, terms, k);
+    for (; k < count(); k += 2) combine<2>(packs(out) + k, factors, terms, k);
   }
 
   void scaled_error(const double* error, const double* b, const double* next, double rtol, double atol,
@@ -73,6 +65,22 @@ class Kernel final : public EnsembleKernel {
 
  private:
   int count() const { return 2 * shape_.heads * shape_.positions; }
+  static Pack* packs(double* numbers) { return reinterpret_cast<Pack*>(numbers); }
+  static const Pack* packs(const double* numbers) { return reinterpret_cast<const Pack*>(numbers); }
+
+  /// Packs k to k + n of a linear combination.
+  template <int n>
+  static HWY_INLINE void combine(Pack* out, std::span<const double> factors, std::span<const double* const> terms, int k) {
+    Pack sum[n];
+    for (int i = 0; i < n; ++i) sum[i] = factors[0] * packs(terms[0])[k + i];
+    for (std::size_t j = 1; j < terms.size(); ++j) {
+      const Pack factor = factors[j];
+      const Pack* term = packs(terms[j]) + k;
+      for (int i = 0; i < n; ++i) sum[i] = multiply_add(factor, term[i], sum[i]);
+    }
+    for (int i = 0; i < n; ++i) out[i] = sum[i];
+  }
+
   static constexpr int width() { return hn::MaxLanes(Pack::Tag()); }
 
   /// Smallest weight that is the peak of a gate; NaN if any is.

@@ -1,15 +1,21 @@
 // What an ensemble of static flows computes on all lanes of a SIMD vector at once; chosen at run time for the CPU.
 #pragma once
 
+#include <boost/align/aligned_allocator.hpp>
+
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "../model.hpp"
 
 namespace phaselock {
 
-/// Arithmetic of `lanes` static flows side by side: numbers of the flows are interleaved, [..][lanes].
+using LaneNumbers = std::vector<double, boost::alignment::aligned_allocator<double, 64>>;
+
+/// Arithmetic of `lanes` static flows side by side: numbers of the flows are interleaved, [..][lanes]. Arrays are aligned as
+/// LaneNumbers are.
 class EnsembleKernel {
  public:
   virtual ~EnsembleKernel() = default;

@@ -79,10 +79,10 @@ class StaticForm {
     return sum / double(Q);
   }
 
-  /// Total derivative of the loss with respect to the weights [2][H][S] seen (all blocks move together).
-  void gradient(const T* weights, T* d) {
+  /// `factor` times the total derivative of the loss with respect to the weights [2][H][S] seen (all blocks move together).
+  void gradient(const T* weights, T* d, const T& factor = T(1.0)) {
     const int H = shape_.heads, S = shape_.positions, Q = S - 1;
-    const T *value = weights + H * S, scale(model_.beta / Q), others(others_), per_other(1.0 / others_);
+    const T *value = weights + H * S, scale = model_.beta / Q * factor, others(others_), per_other(1.0 / others_);
     T *const share = share_;
     const T *const w = w_, *const o = o_;
     for (int q = 0; q < Q; ++q) {  // shares become the derivatives with respect to m_right and m_other
