@@ -1,8 +1,8 @@
 // The formulas of one gate and one query, generic in the number type: attention and softmax (theory.md section 2).
 //
 // A compiler binds a template to the instruction set in force where the template is written. So this file has no include guard: it
-// is included by model.hpp for ordinary numbers, and inside the namespace of each SIMD target by flow/ensemble_kernel.cpp for packs.
-// The same holds for loss/static_form-inl.hpp. Needs <algorithm>, <cmath> and Model.
+// is included by model.hpp for ordinary numbers, and inside the namespace of each SIMD target by flow/ensemble_kernel.cpp for
+// packs. The same holds for loss/static_form-inl.hpp. Needs <algorithm>, <cmath> and Model.
 
 /// exp of `count` numbers in place. Packs have an overload that works on several at once.
 template <class T>

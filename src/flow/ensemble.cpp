@@ -95,7 +95,8 @@ class LaneAlgebra {
       x[used] = term.data();
       factors[used++] = operation.factors[k];
     };
-    [&]<std::size_t... k>(std::index_sequence<k...>) { (use(k, std::get<k>(all)), ...); }(std::make_index_sequence<terms>());
+    [&]<std::size_t... k>(std::index_sequence<k...>) { (use(k, std::get<k>(all)), ...); }
+    (std::make_index_sequence<terms>());
     kernel_->combine(out.data(), {factors.data(), used}, {x.data(), used});
   }
 
@@ -158,7 +159,7 @@ class Ensemble {
   }
 
  private:
-  static constexpr double first_step = 1e-2, short_step = 0.02;
+  static constexpr double first_step = 0.1, short_step = 0.02;
 
   void put(std::size_t lane, std::int64_t flow, const std::vector<double>& bias) {
     lanes_[lane] = Lane{.flow = flow};
@@ -211,9 +212,9 @@ class Ensemble {
 
   /// Whether the lane's attempt stands; chooses its next step. After an accepted step the step follows the trend of the errors
   /// (Gustafsson's predictive controller): towards and out of a saddle the steps in log time shrink steadily, and a controller
-  /// that only looks at the last error has every fourth step rejected.
+  /// that only looks at the last error has every fourth step rejected. The safety makes the error at the end that of DOP853.
   bool judge(std::size_t lane) {
-    constexpr double safety = 0.9, least = 0.2, most = 10.0, least_error = 1e-8;
+    constexpr double safety = 0.85, least = 0.2, most = 10.0, least_error = 1e-8;
     Lane& l = lanes_[lane];
     double& step = step_[lane];
     const double error = std::isfinite(error_[lane]) ? std::max(error_[lane], least_error) : INFINITY;
@@ -237,9 +238,7 @@ class Ensemble {
   }
 
   /// The step, made to land on the end if it comes close to it or passes it.
-  double shortened(std::size_t lane, double step) const {
-    return s_[lane] + step * (1.0 + 1e-3) >= end_ ? end_ - s_[lane] : step;
-  }
+  double shortened(std::size_t lane, double step) const { return s_[lane] + step * (1.0 + 1e-3) >= end_ ? end_ - s_[lane] : step; }
 
   EnsembleOptions options_;
   double end_;  ///< log time of the end

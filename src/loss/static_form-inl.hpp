@@ -83,7 +83,7 @@ class StaticForm {
   void gradient(const T* weights, T* d, const T& factor = T(1.0)) {
     const int H = shape_.heads, S = shape_.positions, Q = S - 1;
     const T *value = weights + H * S, scale = model_.beta / Q * factor, others(others_), per_other(1.0 / others_);
-    T *const share = share_;
+    T* const share = share_;
     const T *const w = w_, *const o = o_;
     for (int q = 0; q < Q; ++q) {  // shares become the derivatives with respect to m_right and m_other
       T *const right = share + 2 * q * S, *const other = right + S;
