@@ -86,13 +86,14 @@ class Kernel final : public EnsembleKernel {
   /// Smallest weight that is the peak of a gate; NaN if any is.
   Pack least_peak() const {
     const int S = shape_.positions;
-    Pack least(1.0);
+    Pack least(1.0), all(0.0);
     for (int row = 0; row < count(); row += S) {
       Pack peak = weights_[row];
       for (int s = 1; s < S; ++s) peak = max(weights_[row + s], peak);
       least = min(least, peak);
+      all += peak;
     }
-    return least;
+    return least + 0.0 * all;
   }
 
   Shape shape_;
@@ -122,6 +123,8 @@ HWY_EXPORT(target_name);
 std::unique_ptr<EnsembleKernel> ensemble_kernel(const Model& model, double c) {
   return std::unique_ptr<EnsembleKernel>(HWY_DYNAMIC_DISPATCH(new_kernel)(model, c));
 }
+
+std::vector<std::int64_t> ensemble_targets() { return hwy::SupportedAndGeneratedTargets(); }
 
 std::string ensemble_target() { return HWY_DYNAMIC_DISPATCH(target_name)(); }
 

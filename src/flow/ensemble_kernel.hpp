@@ -3,6 +3,7 @@
 
 #include <boost/align/aligned_allocator.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -41,5 +42,9 @@ std::unique_ptr<EnsembleKernel> ensemble_kernel(const Model& model, double c);
 
 /// Name of that instruction set, for example "AVX2".
 std::string ensemble_target();
+
+/// Highway's numbers of the instruction sets that kernels are compiled for and this CPU has, best first; tests choose among them
+/// with hwy::SetSupportedTargetsForTest.
+std::vector<std::int64_t> ensemble_targets();
 
 }  // namespace phaselock
