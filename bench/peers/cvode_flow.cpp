@@ -114,10 +114,7 @@ int main(int argc, char** argv) {
   double total = 0.0, error = 0.0;
   for (std::size_t k = 0; k < seeds; ++k) {
     Bias start;
-    std::size_t at = 0;
-    for (const auto& branch : starts[k])
-      for (const auto& head : branch)
-        for (const double b : head) start.at(at++) = b;
+    for (std::size_t j = 0; j < size; ++j) start[j] = starts[k].at(j).get<double>();
     Bias end{};
     double best = std::numeric_limits<double>::infinity();
     for (int repetition = 0; repetition < 3; ++repetition) {
