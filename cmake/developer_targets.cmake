@@ -1,6 +1,6 @@
 # Targets for developers: format, tidy, coverage.
 file(GLOB_RECURSE project_sources CONFIGURE_DEPENDS src/*.cpp src/*.hpp theorems/*.cpp theorems/*.hpp scenarios/*.cpp scenarios/*.hpp
-     tests/*.cpp tests/*.hpp bench/*.cpp)
+     tests/*.cpp tests/*.hpp bench/*.cpp bench/*.hpp bench/peers/*.cpp)
 find_program(CLANG_FORMAT clang-format)
 if(CLANG_FORMAT)
   add_custom_target(format COMMAND ${CLANG_FORMAT} -i ${project_sources})

@@ -113,10 +113,11 @@ int command_doctor() {
                                  build_info::compiler, build_info::build_type, build_info::flags);
   std::vector<std::string> libraries;
   for (const auto& [library, version] : library_versions()) libraries.push_back(library + " " + version);
-  text +=
-      fmt::format("libraries: {}\nSIMD: compiled for {}; the machine has {}\nthreads: {}; memory a run may take: {}\nfiles: {}\n",
-                  fmt::join(libraries, ", "), simd_target(), simd_of_machine(), thread_count(), bytes_text(memory_limit()),
-                  data_folder().string());
+  text += fmt::format(
+      "libraries: {}\nSIMD: compiled for {}; chosen at run time: {}; the machine has {}\nthreads: {}; memory a run may take: "
+      "{}\nfiles: {}\n",
+      fmt::join(libraries, ", "), simd_target(), simd_at_run_time(), simd_of_machine(), thread_count(), bytes_text(memory_limit()),
+      data_folder().string());
   constexpr double allowed_error = 1e-7;
   const double error = gradient_error();
   const bool good = error <= allowed_error;

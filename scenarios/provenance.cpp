@@ -1,6 +1,7 @@
 #include "provenance.hpp"
 
 #include <fmt/format.h>
+#include <hwy/highway.h>
 #include <tbb/global_control.h>
 #include <tbb/version.h>
 #include <CLI/Version.hpp>
@@ -10,6 +11,7 @@
 #include <charconv>
 
 #include "build_info.hpp"
+#include "flow/ensemble_kernel.hpp"
 #include "schema.hpp"
 
 namespace phaselock {
@@ -18,6 +20,7 @@ std::vector<std::pair<std::string, std::string>> library_versions() {
   return {{"Eigen", fmt::format("{}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION)},
           {"Boost", fmt::format("{}.{}.{}", BOOST_VERSION / 100000, BOOST_VERSION / 100 % 1000, BOOST_VERSION % 100)},
           {"Ceres", build_info::ceres_version},
+          {"Highway", fmt::format("{}.{}.{}", HWY_MAJOR, HWY_MINOR, HWY_PATCH)},
           {"oneTBB", fmt::format("{}.{}", TBB_VERSION_MAJOR, TBB_VERSION_MINOR)},
           {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
           {"nlohmann_json",
@@ -27,6 +30,8 @@ std::vector<std::pair<std::string, std::string>> library_versions() {
 }
 
 std::string simd_target() { return Eigen::SimdInstructionSetsInUse(); }
+
+std::string simd_at_run_time() { return ensemble_target(); }
 
 std::string simd_of_machine() {
 #if defined(__x86_64__)
@@ -65,6 +70,7 @@ Json provenance_json(Json seeds, std::chrono::steady_clock::time_point started) 
           {"build_type", build_info::build_type},
           {"libraries", std::move(libraries)},
           {"simd_target", simd_target()},
+          {"simd_at_run_time", simd_at_run_time()},
           {"simd_of_machine", simd_of_machine()},
           {"threads", thread_count()},
           {"seeds", std::move(seeds)},

@@ -14,8 +14,9 @@ namespace phaselock {
 /// Names and versions of the libraries that this program is built with.
 std::vector<std::pair<std::string, std::string>> library_versions();
 
-/// Instruction sets the program was compiled for, and those this machine has.
+/// Instruction sets the program was compiled for, the one its vector kernels chose at run time, and those this machine has.
 std::string simd_target();
+std::string simd_at_run_time();
 std::string simd_of_machine();
 
 /// Threads that parallel loops may use.

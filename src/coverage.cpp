@@ -1,6 +1,7 @@
 #include "coverage.hpp"
 
 #include <fmt/format.h>
+#include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
 #include <mutex>
@@ -8,6 +9,7 @@
 #include <utility>
 
 #include "errors.hpp"
+#include "flow/ensemble.hpp"
 #include "gates.hpp"
 #include "interrupt.hpp"
 
@@ -38,6 +40,12 @@ void tally(const Model& model, std::span<const FlowOutcome> outcomes, CoverageRe
   result.position_fit = uniformity_of_groups(selected, model.phases());
 }
 
+/// Whether all that the flows are asked for is whether they select.
+bool ensemble_serves(const FlowOptions& options) {
+  return options.stop != StopRule::time && !options.record && options.integration.save_at.empty() && !options.on_step &&
+         !options.on_interrupt;
+}
+
 }  // namespace
 
 CoverageResult head_coverage(const Model& model, double kappa, const CoverageOptions& options,
@@ -49,18 +57,42 @@ CoverageResult head_coverage(const Model& model, double kappa, const CoverageOpt
   result.seeds = options.seeds;
   result.selections.resize(std::size_t(options.seeds));
   std::vector<FlowOutcome> outcomes(std::size_t(options.seeds), FlowOutcome::undecided);
+  std::vector<char> known(std::size_t(options.seeds), 0);
   std::mutex reporting;
   std::int64_t done = 0;
+  const auto start = [&](std::int64_t k) { return initial_bias(model, kappa, options.rho, options.first_seed + std::uint64_t(k)); };
   // Each seed writes only its own entries, so that the number of threads cannot matter.
-  tbb::parallel_for(std::int64_t(0), options.seeds, [&](std::int64_t k) {
-    check_interrupt();
-    const std::uint64_t seed = options.first_seed + std::uint64_t(k);
-    FlowResult flow = static_flow(model, kappa, initial_bias(model, kappa, options.rho, seed), options.flow);
-    outcomes[k] = flow.outcome;
-    result.selections[k] = std::move(flow.gates.selection);
+  const auto settle = [&](std::int64_t k, FlowOutcome outcome, GateObservation gates) {
+    outcomes[k] = outcome;
+    result.selections[k] = std::move(gates.selection);
+    known[k] = 1;
     const std::lock_guard<std::mutex> lock(reporting);
     ++done;
     if (progress) progress(done);
+  };
+  if (ensemble_serves(options.flow)) {
+    const EnsembleOptions quick = {.until = options.flow.integration.until,
+                                   .rtol = options.flow.integration.rtol,
+                                   .atol = options.flow.integration.atol,
+                                   .residual = options.flow.residual};
+    constexpr std::int64_t at_once = 128;  // many more than lanes, so that few lanes are idle towards the end
+    tbb::parallel_for(
+        tbb::blocked_range<std::int64_t>(0, options.seeds, at_once),
+        [&](const tbb::blocked_range<std::int64_t>& seeds) {
+          static_ensemble(
+              model, kappa, seeds.size(), [&](std::int64_t k) { return start(seeds.begin() + k); }, quick,
+              [&](std::int64_t k, EnsembleFlow&& flow) {
+                GateObservation gates = observe_static(model, flow.bias);
+                if (selects(gates, options.flow.residual)) settle(seeds.begin() + k, FlowOutcome::selected, std::move(gates));
+              });
+        },
+        tbb::simple_partitioner());
+  }
+  tbb::parallel_for(std::int64_t(0), options.seeds, [&](std::int64_t k) {
+    check_interrupt();
+    if (known[k]) return;
+    FlowResult flow = static_flow(model, kappa, start(k), options.flow);
+    settle(k, flow.outcome, std::move(flow.gates));
   });
   tally(model, outcomes, result);
   result.seed_outcomes = std::move(outcomes);

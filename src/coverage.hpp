@@ -32,7 +32,8 @@ struct CoverageResult {
   std::vector<std::vector<int>> selections;  ///< of each seed [seeds][H]; -1 where none
 };
 
-/// Runs the seeds in parallel; the result does not depend on the number of threads. `progress` is told the number of seeds done
+/// Runs the seeds in parallel: side by side in SIMD lanes until they select, and those that do not, one by one with static_flow,
+/// which finds out why. The result does not depend on the number of threads. `progress` is told the number of seeds done
 /// (from any thread, one call at a time). Throws Interrupted when asked to stop,
 /// DomainError unless seeds >= 1 and rho > 0.
 CoverageResult head_coverage(const Model& model, double kappa, const CoverageOptions& options,

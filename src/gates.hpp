@@ -31,28 +31,6 @@ inline std::size_t row_index(const Model& model, int branch, int head, int offse
   return std::size_t(branch) * model.branch_rows() + std::size_t(head) * model.positions + offset;
 }
 
-/// p = softmax(logits) over `count` positions; generic in the number type.
-template <class T>
-void softmax(const T* logits, int count, T* p) {
-  using std::exp;
-  T highest = logits[0];
-  for (int s = 1; s < count; ++s)
-    if (highest < logits[s]) highest = logits[s];
-  T total(0.0);
-  for (int s = 0; s < count; ++s) total += p[s] = exp(logits[s] - highest);
-  for (int s = 0; s < count; ++s) p[s] /= total;
-}
-
-/// Pullback of softmax: dLoss/dlogits_s = p_s (d_s - sum_r p_r d_r) for d = dLoss/dp. The mean is taken off twice: the second time
-/// takes off the rounding error of the first, which would drown the gradient of a gate that is nearly one-hot.
-template <class T>
-void softmax_pullback(const T* p, const T* d, int count, T* dlogits) {
-  T mean(0.0), rest(0.0);
-  for (int s = 0; s < count; ++s) mean += p[s] * d[s];
-  for (int s = 0; s < count; ++s) rest += p[s] * (d[s] - mean);
-  for (int s = 0; s < count; ++s) dlogits[s] = p[s] * ((d[s] - mean) - rest);
-}
-
 /// Gate weights of one context from tables G [2][H][S][N]: p_hl(r) = softmax_r G_r(x_lr).
 void gates_from_tables(const Model& model, std::span<const double> tables, std::span<const Token> context, ContextGates& gates);
 

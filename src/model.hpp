@@ -1,6 +1,7 @@
 // The retrieval model's sizes and scales, and the attention of one query (theory.md sections 1 and 2).
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <string>
@@ -32,45 +33,17 @@ void validate(const Model& model);
 /// Which of the paper's assumptions on sizes do not hold: L >= 4, S >= 3, H < S. Empty if all hold.
 std::vector<std::string> unmet_assumptions(const Model& model);
 
-/// Attention of one query as a function of u = pK(query), theory.md section 2:
-/// w(u) = e^(gamma u) / (e^(gamma u) + L - 1) on the right block, o(u) = 1 / (e^(gamma u) + L - 1) on each other one.
-/// Generic in the number type of u, which needs exp and arithmetic with double.
-template <class T>
-struct Attention {
-  T w, o;
-};
-
-template <class T>
-Attention<T> attention(const Model& model, const T& u) {
-  using std::exp;
-  const T e = exp(model.gamma * u);
-  const T total = e + double(model.blocks - 1);
-  return {e / total, 1.0 / total};
-}
-
-/// w' = gamma w (1 - w), theory.md section 2.
-template <class T>
-T w_slope(const Model& model, const T& w) {
-  return model.gamma * w * (1.0 - w);
-}
-
-/// o' = -w' / (L - 1), theory.md section 2.
-template <class T>
-T o_slope(const Model& model, const T& w) {
-  return -w_slope(model, w) / double(model.blocks - 1);
-}
-
-/// w'' = gamma w' (1 - 2 w), theory.md section 2.
-template <class T>
-T w_curvature(const Model& model, const T& w) {
-  return model.gamma * w_slope(model, w) * (1.0 - 2.0 * w);
-}
-
 /// Standard deviation of each token-mean bias for c uniform in a ball of radius rho (theory.md section 3):
 /// sigma_b = rho sqrt(c / (2 H S (N + 1) + 2)), c = kappa + 1/N.
 double bias_scale(const Model& model, double kappa, double rho);
 
 /// c = kappa + 1/N, the speed of the static flow (theory.md section 3).
 inline double static_speed(const Model& model, double kappa) { return kappa + 1.0 / model.vocabulary; }
+
+// In a namespace of its own, because argument-dependent lookup by Model must not find these for packs.
+namespace ordinary {
+#include "formulas-inl.hpp"
+}
+using namespace ordinary;
 
 }  // namespace phaselock

@@ -125,6 +125,10 @@ GateObservation observe_tables(const Model& model, std::span<const double> table
   return summarize(model, std::move(sums));
 }
 
+bool selects(const GateObservation& gates, double residual) {
+  return gates.residual < residual && std::find(gates.selection.begin(), gates.selection.end(), -1) == gates.selection.end();
+}
+
 double residual_bound(const Model& model, std::span<const double> tables, int tokens, const GateObservation& gates) {
   const int S = model.positions;
   double bound = 0.0;

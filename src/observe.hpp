@@ -22,6 +22,9 @@ struct GateObservation {
 GateObservation observe_static(const Model& model, std::span<const double> bias);
 GateObservation observe_tables(const Model& model, std::span<const double> tables, const Contexts& contexts);
 
+/// Every head selects, and every gate is within `residual` of its position.
+bool selects(const GateObservation& gates, double residual);
+
 /// Bound of 1 - p over every context of the vocabulary, from the tables' extremes: the residual with G_target at its least token
 /// and every other row at its greatest. For static biases the exact value.
 double residual_bound(const Model& model, std::span<const double> tables, int tokens, const GateObservation& gates);

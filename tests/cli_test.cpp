@@ -53,7 +53,8 @@ TEST_SUITE("fast") {
           json::parse(R"({"blocks": 4, "positions": 3, "heads": 1, "vocabulary": 12, "gamma": 1.0, "beta": 1.0})"));
     CHECK(document["results"]["contexts"]["count"] == 6);
     const json& provenance = document["provenance"];
-    for (const char* key : {"version", "git_commit", "compiler", "flags", "simd_target"}) CHECK(provenance[key].is_string());
+    for (const char* key : {"version", "git_commit", "compiler", "flags", "simd_target", "simd_at_run_time"})
+      CHECK(provenance[key].is_string());
     for (const char* library : {"Eigen", "Boost", "Ceres", "oneTBB", "fmt", "nlohmann_json", "toml++", "CLI11"})
       CHECK(provenance["libraries"][library].is_string());
     CHECK(provenance["threads"].get<int>() >= 1);

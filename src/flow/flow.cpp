@@ -68,10 +68,7 @@ class Watch {
 
   double last_t() const { return last_t_; }
 
-  bool selected(const GateObservation& gates) const {
-    return gates.residual < options_.residual &&
-           std::find(gates.selection.begin(), gates.selection.end(), -1) == gates.selection.end();
-  }
+  bool selected(const GateObservation& gates) const { return selects(gates, options_.residual); }
 
   /// Inside a trapping box, proved in balls once double precision says so.
   std::optional<TrappingProof> proof(const State& y, const GateObservation& gates) {

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <vector>
 
+#include "shifted_exp.hpp"
+
 namespace phaselock {
 
 namespace {
@@ -10,11 +12,12 @@ namespace {
 /// The forward pass over all queries of one context.
 struct Readout {
   Eigen::MatrixXd columns;                 ///< K[z, x_j] for all tokens z and context slots j, [N][L S]
+  Eigen::MatrixXd overlap;                 ///< K[x_j, q] for context slots j and queries q, [L S][queries]
   std::vector<Eigen::MatrixXd> attention;  ///< a_hl of each query, per head [L][queries]
   Eigen::MatrixXd m;                       ///< sum_h a_hl pV_hl(r), [L S][queries]
-  Eigen::MatrixXd probability;             ///< softmax of the logits over all tokens, [N][queries]
-  Eigen::VectorXd log_Z;                   ///< log of the sum of e^logit, [queries]
-  Eigen::VectorXd answer_logit;            ///< [queries]
+  Eigen::MatrixXd weight;                  ///< e^(logit - largest logit of the query) of all tokens, [N][queries]
+  Eigen::VectorXd Z;                       ///< sum of the weights, [queries]
+  double loss;                             ///< averaged over queries
 };
 
 int query_slot(const Model& model, int query) { return query / model.phases() * model.positions + query % model.phases(); }
@@ -33,30 +36,41 @@ Eigen::MatrixXd context_columns(const Geometry& geometry, std::span<const Token>
 
 Readout read_out(const Model& model, const Geometry& geometry, std::span<const Token> context, const ContextGates& gates) {
   const int L = model.blocks, S = model.positions, Q = model.queries();
-  Readout out{context_columns(geometry, context), {}, Eigen::MatrixXd::Zero(model.slots(), Q), {}, {}, Eigen::VectorXd(Q)};
+  Readout out{context_columns(geometry, context),
+              Eigen::MatrixXd(model.slots(), Q),
+              {},
+              Eigen::MatrixXd::Zero(model.slots(), Q),
+              {},
+              Eigen::VectorXd(Q),
+              0.0};
+  for (int q = 0; q < Q; ++q)
+    for (int j = 0; j < model.slots(); ++j) out.overlap(j, q) = out.columns(context[j], query_slot(model, q));
   for (int h = 0; h < model.heads; ++h) {
     Eigen::MatrixXd a(L, Q);
     for (int q = 0; q < Q; ++q) {
-      const Token query = context[query_slot(model, q)];
+      const double* overlap = out.overlap.col(q).data();
       for (int l = 0; l < L; ++l) {  // scores gamma sum_r pK(r) K[q, x_lr]
+        const double* p = &gates.key[gate_index(model, h, l, 0)];
         double score = 0.0;
-        for (int r = 0; r < S; ++r) score += gates.key[gate_index(model, h, l, r)] * out.columns(query, l * S + r);
+        for (int r = 0; r < S; ++r) score += p[r] * overlap[l * S + r];
         a(l, q) = model.gamma * score;
       }
       softmax(a.col(q).data(), L, a.col(q).data());
-      for (int l = 0; l < L; ++l)
-        for (int r = 0; r < S; ++r) out.m(l * S + r, q) += a(l, q) * gates.value[gate_index(model, h, l, r)];
+      double* m = out.m.col(q).data();
+      for (int l = 0; l < L; ++l) {
+        const double* p = &gates.value[gate_index(model, h, l, 0)];
+        for (int r = 0; r < S; ++r) m[l * S + r] += a(l, q) * p[r];
+      }
     }
     out.attention.push_back(std::move(a));
   }
-  Eigen::MatrixXd logits = model.beta * out.columns * out.m;
-  const Eigen::RowVectorXd top = logits.colwise().maxCoeff();
-  for (int q = 0; q < Q; ++q) out.answer_logit(q) = logits(context[query_slot(model, q) + 1], q);
-  logits.rowwise() -= top;
-  out.probability = logits.array().exp();
-  const Eigen::RowVectorXd Z = out.probability.colwise().sum();
-  for (int q = 0; q < Q; ++q) out.probability.col(q) /= Z(q);
-  out.log_Z = (Z.array().log() + top.array()).transpose();
+  out.weight.noalias() = model.beta * out.columns * out.m;  // the logits
+  for (int q = 0; q < Q; ++q) {
+    const double answer = out.weight(context[query_slot(model, q) + 1], q);
+    const auto [top, sum] = shifted_exp({out.weight.col(q).data(), std::size_t(model.vocabulary)});
+    out.Z(q) = sum;
+    out.loss += (std::log(sum) + top - answer) / Q;
+  }
   return out;
 }
 
@@ -64,37 +78,42 @@ Readout read_out(const Model& model, const Geometry& geometry, std::span<const T
 
 Eigen::MatrixXd dense_answer_probabilities(const Model& model, const Geometry& geometry, std::span<const Token> context,
                                            const ContextGates& gates) {
-  return read_out(model, geometry, context, gates).probability;
+  const Readout out = read_out(model, geometry, context, gates);
+  return out.weight * out.Z.cwiseInverse().asDiagonal();
 }
 
 double dense_context_loss(const Model& model, const Geometry& geometry, std::span<const Token> context, const ContextGates& gates,
                           ContextGates* gradient) {
   const int L = model.blocks, S = model.positions, Q = model.queries();
   Readout out = read_out(model, geometry, context, gates);
-  const double loss = (out.log_Z - out.answer_logit).mean();
-  if (!gradient) return loss;
+  if (!gradient) return out.loss;
   *gradient = ContextGates(model);
-  // dLoss/dlogits = (probability - 1{answer}) / Q, pulled back through the product to m.
-  for (int q = 0; q < Q; ++q) out.probability(context[query_slot(model, q) + 1], q) -= 1.0;
-  const Eigen::MatrixXd dm = model.beta / Q * out.columns.transpose() * out.probability;
+  // dLoss/dlogits = (weight / Z - 1{answer}) / Q, pulled back through the product to m.
+  for (int q = 0; q < Q; ++q) out.weight(context[query_slot(model, q) + 1], q) -= out.Z(q);
+  Eigen::MatrixXd dm(model.slots(), Q);
+  dm.noalias() = out.columns.transpose() * out.weight;
+  dm *= (model.beta / Q * out.Z.cwiseInverse()).asDiagonal();
   std::vector<double> da(L), dscore(L);
   for (int h = 0; h < model.heads; ++h)
     for (int q = 0; q < Q; ++q) {
       const double* a = out.attention[h].col(q).data();
+      const double *d = dm.col(q).data(), *overlap = out.overlap.col(q).data();
       for (int l = 0; l < L; ++l) {
+        const double* p = &gates.value[gate_index(model, h, l, 0)];
+        double* dp = &gradient->value[gate_index(model, h, l, 0)];
         da[l] = 0.0;
         for (int r = 0; r < S; ++r) {
-          gradient->value[gate_index(model, h, l, r)] += a[l] * dm(l * S + r, q);
-          da[l] += dm(l * S + r, q) * gates.value[gate_index(model, h, l, r)];
+          dp[r] += a[l] * d[l * S + r];
+          da[l] += d[l * S + r] * p[r];
         }
       }
       softmax_pullback(a, da.data(), L, dscore.data());
-      const Token query = context[query_slot(model, q)];
-      for (int l = 0; l < L; ++l)
-        for (int r = 0; r < S; ++r)
-          gradient->key[gate_index(model, h, l, r)] += model.gamma * dscore[l] * out.columns(query, l * S + r);
+      for (int l = 0; l < L; ++l) {
+        double* dp = &gradient->key[gate_index(model, h, l, 0)];
+        for (int r = 0; r < S; ++r) dp[r] += model.gamma * dscore[l] * overlap[l * S + r];
+      }
     }
-  return loss;
+  return out.loss;
 }
 
 }  // namespace phaselock

@@ -1,0 +1,41 @@
+// Many static flows side by side in the lanes of SIMD vectors, each with its own step (theory.md section 3).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "../model.hpp"
+
+namespace phaselock {
+
+struct EnsembleOptions {
+  double until = 1e6;                ///< end time, > 0
+  double rtol = 1e-8, atol = 1e-10;  ///< root mean square error of a step relative to atol + rtol |b|
+  double residual = 0.0;             ///< a flow also ends once every gate's largest weight exceeds 1 - residual
+  std::int64_t max_steps = 1000;     ///< attempted steps of a flow
+  std::int64_t stiff_after = 25;     ///< consecutive steps shorter than 0.02 in s after which a flow counts as stiff; 0: never
+};
+
+enum class EnsembleEnding {
+  until,    ///< reached the end time
+  peaked,   ///< every gate's largest weight exceeds 1 - residual
+  given_up  ///< needs a closer look: stiff, max_steps attempted, or not finite; the state is the last accepted one
+};
+
+struct EnsembleFlow {
+  EnsembleEnding ending;
+  double t;                  ///< time reached; the biases belong to it
+  std::int64_t steps;        ///< attempted
+  std::vector<double> bias;  ///< [2][H][S]
+};
+
+/// Integrates flows 0 .. count - 1 from the biases start(k) [2][H][S] with Odeint's Runge-Kutta-Fehlberg 7(8) pair in log time
+/// s = log(1 + t) and hands each to finish(k, flow), in the order in which they end; a lane that ends goes on with the next flow.
+/// A flow's result depends on its own start, the options and the CPU's instruction set only: lanes do not see each other, so that
+/// any flow can be redone alone, bit for bit. Runs on the calling thread. Throws Interrupted when asked to stop.
+void static_ensemble(const Model& model, double kappa, std::int64_t count,
+                     const std::function<std::vector<double>(std::int64_t)>& start, const EnsembleOptions& options,
+                     const std::function<void(std::int64_t, EnsembleFlow&&)>& finish);
+
+}  // namespace phaselock
