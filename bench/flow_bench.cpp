@@ -107,7 +107,8 @@ int main(int count, char** arguments) {
     least = std::min(least, (cpu_microseconds() - begin) / seeds);
   };
   for (int round = 0; round < repeat; ++round) {
-    timed(lanes_us, [&] { in_lanes = ensemble(starts, {.until = until, .rtol = relative, .atol = absolute, .stiff_after = 0}, steps); });
+    timed(lanes_us,
+          [&] { in_lanes = ensemble(starts, {.until = until, .rtol = relative, .atol = absolute, .stiff_after = 0}, steps); });
     timed(scalar_us, [&] { in_turn = scalar_loop(starts); });
   }
   const EnsembleOptions accurate{.until = until, .rtol = 1e-13, .atol = 1e-15, .max_steps = 100000, .stiff_after = 0};
