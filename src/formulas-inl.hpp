@@ -18,18 +18,13 @@ struct Attention {
   T w, o;
 };
 
-/// The same from e = e^(gamma u).
-template <class T>
-Attention<T> attention_of_exponential(const Model& model, const T& e) {
-  const T o = 1.0 / (e + double(model.blocks - 1));
-  return {e * o, o};
-}
-
 /// T needs exp and arithmetic with double.
 template <class T>
 Attention<T> attention(const Model& model, const T& u) {
   using std::exp;
-  return attention_of_exponential<T>(model, exp(model.gamma * u));
+  const T e = exp(model.gamma * u);
+  const T total = e + double(model.blocks - 1);
+  return {e / total, 1.0 / total};
 }
 
 /// w' = gamma w (1 - w), theory.md section 2.

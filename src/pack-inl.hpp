@@ -24,6 +24,7 @@ struct Pack {
   HWY_INLINE Pack& operator+=(Pack a) { return *this = *this + a; }
   HWY_INLINE Pack& operator-=(Pack a) { return *this = *this - a; }
   HWY_INLINE Pack& operator*=(Pack a) { return *this = *this * a; }
+  HWY_INLINE Pack& operator/=(Pack a) { return *this = *this / a; }
   /// NaN where b is NaN.
   friend HWY_INLINE Pack max(Pack a, Pack b) {
 #if HWY_TARGET == HWY_SCALAR  // whose Max drops NaN

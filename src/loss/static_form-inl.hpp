@@ -15,12 +15,13 @@ struct FixedShape {
 
 /// Loss and gradient at exact geometry of one set of weights [2][H][S] at a time, in a workspace given by the caller.
 /// Z = N - L S + sum_r [ e^(beta sum_h w_h pV_h(r)) + (L - 1) e^(beta sum_h o_h pV_h(r)) ].
-/// Scaling by e^(-beta H w1) keeps Z finite for beta H <= 700.
+/// Scaling by e^(-beta H w1) keeps Z finite for beta H <= 700. The attention sums to one, o = (1 - w) / (L - 1), so that o is not
+/// needed beside w: sum_h o_h pV_h(r) = (sum_h pV_h(r) - sum_h w_h pV_h(r)) / (L - 1).
 template <class T, class Shape = AnyShape>
 class StaticForm {
  public:
   /// Numbers of T that the workspace holds.
-  static std::size_t workspace(const Model& m) { return std::size_t(m.phases()) * (2 * m.heads + 2 * m.positions + 1); }
+  static std::size_t workspace(const Model& m) { return std::size_t(m.phases()) * (m.heads + 2 * m.positions + 1) + m.positions; }
 
   StaticForm(const Model& model, T* work)
       : model_(model),
@@ -29,31 +30,29 @@ class StaticForm {
         outside_(double(model.vocabulary - model.slots()) * std::exp(-top_)),
         others_(model.blocks - 1),
         w_(work),
-        o_(w_ + std::size_t(model.phases()) * model.heads),
-        share_(o_ + std::size_t(model.phases()) * model.heads),
-        Z_(share_ + std::size_t(model.phases()) * 2 * model.positions) {}
+        share_(w_ + std::size_t(model.phases()) * model.heads),
+        Z_(share_ + std::size_t(model.phases()) * 2 * model.positions),
+        sum_(Z_ + model.phases()) {}
 
   /// Attention, exponentials and Z of every query position; what loss() and gradient() are made of.
   void see(const T* weights) {
     const int H = shape_.heads, S = shape_.positions, Q = S - 1;
-    const T *value = weights + H * S, gamma(model_.gamma), beta(model_.beta), top(top_), others(others_);
-    T *const w = w_, *const o = o_, *const share = share_, *const Z = Z_;
+    const T *value = weights + H * S, gamma(model_.gamma), beta(model_.beta), top(top_), others(others_), per_other(1.0 / others_);
+    T *const w = w_, *const share = share_, *const Z = Z_, *const sum = sum_;
     for (int q = 0; q < Q; ++q)
       for (int h = 0; h < H; ++h) w[q * H + h] = gamma * weights[h * S + q];
     exponentials(w, Q * H);
-    for (int k = 0; k < Q * H; ++k) {
-      const Attention<T> a = attention_of_exponential(model_, w[k]);
-      w[k] = a.w;
-      o[k] = a.o;
+    for (int k = 0; k < Q * H; ++k) w[k] /= w[k] + others;
+    for (int r = 0; r < S; ++r) {
+      sum[r] = value[r];
+      for (int h = 1; h < H; ++h) sum[r] += value[h * S + r];
     }
     for (int q = 0; q < Q; ++q) {
       T *const right = share + 2 * q * S, *const other = right + S;
       for (int r = 0; r < S; ++r) {
-        T m_right = w[q * H] * value[r], m_other = o[q * H] * value[r];
-        for (int h = 1; h < H; ++h) {
-          m_right += w[q * H + h] * value[h * S + r];
-          m_other += o[q * H + h] * value[h * S + r];
-        }
+        T m_right = w[q * H] * value[r];
+        for (int h = 1; h < H; ++h) m_right += w[q * H + h] * value[h * S + r];
+        const T m_other = per_other * (sum[r] - m_right);
         right[r] = beta * m_right - top;
         other[r] = beta * m_other - top;
       }
@@ -74,41 +73,41 @@ class StaticForm {
   T loss() const {
     using std::log;
     const int S = shape_.positions, Q = S - 1;
-    T sum(0.0);
-    for (int q = 0; q < Q; ++q) sum += log(Z_[q]) - log(share_[2 * q * S + q + 1]);
-    return sum / double(Q);
+    T total(0.0);
+    for (int q = 0; q < Q; ++q) total += log(Z_[q]) - log(share_[2 * q * S + q + 1]);
+    return total / double(Q);
   }
 
   /// `factor` times the total derivative of the loss with respect to the weights [2][H][S] seen (all blocks move together).
+  /// With R = dLoss/dm_right and O = dLoss/dm_other it depends on w through D = R - O / (L - 1) only:
+  /// dLoss/dw_h = sum_r pV_h(r) D(r), dLoss/dpV_h(r) = sum_q w_h D(r) + sum_q O(r) / (L - 1).
   void gradient(const T* weights, T* d, const T& factor = T(1.0)) {
     const int H = shape_.heads, S = shape_.positions, Q = S - 1;
-    const T *value = weights + H * S, scale = model_.beta / Q * factor, others(others_), per_other(1.0 / others_);
-    T* const share = share_;
-    const T *const w = w_, *const o = o_;
-    for (int q = 0; q < Q; ++q) {  // shares become the derivatives with respect to m_right and m_other
+    const T *value = weights + H * S, scale = model_.beta / Q * factor;
+    const T* const w = w_;
+    T *const share = share_, *const sum = sum_;
+    for (int r = 0; r < S; ++r) sum[r] = T(0.0);
+    for (int q = 0; q < Q; ++q) {
       T *const right = share + 2 * q * S, *const other = right + S;
-      const T to_right = scale / Z_[q], to_other = others * to_right;
-      for (int r = 0; r < S; ++r) {
-        right[r] *= to_right;
-        other[r] *= to_other;
+      const T per_Z = scale / Z_[q];
+      for (int r = 0; r < S; ++r) {  // right becomes D
+        sum[r] += per_Z * other[r];
+        right[r] = per_Z * (right[r] - other[r]);
       }
       right[q + 1] -= scale;
     }
     for (int h = 0; h < H; ++h)
       for (int r = 0; r < S; ++r) {
-        T d_value = w[h] * share[r] + o[h] * share[S + r];
-        for (int q = 1; q < Q; ++q) d_value += w[q * H + h] * share[2 * q * S + r] + o[q * H + h] * share[2 * q * S + S + r];
+        T d_value = sum[r];
+        for (int q = 0; q < Q; ++q) d_value += w[q * H + h] * share[2 * q * S + r];
         d[(H + h) * S + r] = d_value;
       }
     for (int h = 0; h < H; ++h) {
       for (int q = 0; q < Q; ++q) {
-        const T *const right = share + 2 * q * S, *const other = right + S;
-        T d_w = value[h * S] * right[0], d_o = value[h * S] * other[0];
-        for (int r = 1; r < S; ++r) {
-          d_w += value[h * S + r] * right[r];
-          d_o += value[h * S + r] * other[r];
-        }
-        d[h * S + q] = w_slope(model_, w[q * H + h]) * (d_w - per_other * d_o);  // o' = -w' / (L - 1)
+        const T* const D = share + 2 * q * S;
+        T d_w = value[h * S] * D[0];
+        for (int r = 1; r < S; ++r) d_w += value[h * S + r] * D[r];
+        d[h * S + q] = w_slope(model_, w[q * H + h]) * d_w;
       }
       d[h * S + Q] = T(0.0);
     }
@@ -118,7 +117,8 @@ class StaticForm {
   const Model& model_;
   Shape shape_;
   double top_, outside_, others_;
-  T *w_, *o_;  ///< [S - 1][H]
-  T* share_;   ///< e^(beta m - top) on the query's block and on each other block, [S - 1][2][S]
-  T* Z_;       ///< [S - 1], scaled by e^-top
+  T* w_;      ///< [S - 1][H]
+  T* share_;  ///< e^(beta m - top) on the query's block and on each other block, [S - 1][2][S]
+  T* Z_;      ///< [S - 1], scaled by e^-top
+  T* sum_;    ///< [S]
 };
