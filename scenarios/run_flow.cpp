@@ -9,6 +9,7 @@
 #include "flow/rates.hpp"
 #include "gates.hpp"
 #include "inputs.hpp"
+#include "loss/table_loss.hpp"
 #include "report.hpp"
 
 namespace phaselock {
@@ -81,7 +82,13 @@ std::vector<CsvTable> flow_tables(const Scenario& scenario, const FlowResult& fl
   return {std::move(trajectory), std::move(gates), std::move(offsets), std::move(phases)};
 }
 
-Json flow_json(const Scenario& scenario, const FlowResult& flow, const Json& certificate, Json contexts, Json geometry) {
+/// How the losses were summed, with the bound of what the sums leave out.
+Json method_json(const LossMethod& method) {
+  return {{"name", method.name}, {"degree", method.degree}, {"remainder", method.remainder}};
+}
+
+Json flow_json(const Scenario& scenario, const FlowResult& flow, const Json& certificate, Json contexts, Json geometry,
+               Json loss_method) {
   const Model& model = scenario.model;
   Json states = Json::array();
   for (const SavedState& saved : flow.saved) {
@@ -101,6 +108,7 @@ Json flow_json(const Scenario& scenario, const FlowResult& flow, const Json& cer
           {"initial_phases", phases_json(flow.initial_phases)},
           {"conserved_drift", flow.conserved_drift ? Json(*flow.conserved_drift) : Json()},
           {"energy_residual", flow.energy_residual},
+          {"loss_method", std::move(loss_method)},
           {"states", std::move(states)},
           {"certificate", certificate},
           {"t", flow.t},
@@ -174,7 +182,7 @@ Report run_flow(const Scenario& scenario, RunContext& context) {
     const FlowResult flow = static_flow(model, scenario.geometry.kappa, initial_biases(scenario), options);
     const Json geometry = {{"kappa", scenario.geometry.kappa}, {"epsilon", 0.0}};
     const Json certificate = certificate_json(scenario, flow);
-    return {flow_json(scenario, flow, certificate, nullptr, geometry), flow_tables(scenario, flow),
+    return {flow_json(scenario, flow, certificate, nullptr, geometry, method_json({"static"})), flow_tables(scenario, flow),
             flow_summary(scenario, flow, scenario.geometry.kappa, 0.0), certificate};
   }
   const Geometry geometry = make_geometry(scenario);
@@ -184,8 +192,8 @@ Report run_flow(const Scenario& scenario, RunContext& context) {
   const Json sample = {{"count", contexts.size()}};
   const Json facts = {{"kappa", geometry.kappa()}, {"epsilon", geometry.epsilon()}};
   const Json certificate = certificate_json(scenario, flow);
-  return {flow_json(scenario, flow, certificate, sample, facts), flow_tables(scenario, flow),
-          flow_summary(scenario, flow, geometry.kappa(), geometry.epsilon()), certificate};
+  return {flow_json(scenario, flow, certificate, sample, facts, method_json(loss_method(scenario.model, geometry))),
+          flow_tables(scenario, flow), flow_summary(scenario, flow, geometry.kappa(), geometry.epsilon()), certificate};
 }
 
 }  // namespace phaselock

@@ -161,12 +161,16 @@ PhaseCurve phase_curve_static(const Model& model, std::span<const double> bias) 
 
 PhaseCurve phase_curve_tables(const Model& model, const Geometry& geometry, std::span<const double> tables,
                               const Contexts& contexts) {
+  constexpr int most_blocks = 256;  // a query's cost grows with the blocks too
+  const int blocks = geometry.is_exact() ? std::min(model.blocks, most_blocks) : model.blocks;
   PhaseSums sums(model);
   ContextGates gates(model);
   for (std::size_t m = 0; m < contexts.size(); ++m) {
     gates_from_tables(model, tables, contexts[m], gates);
     if (geometry.is_exact()) {
-      for_each_query(model, gates, [&](const Query& query) { add_query(model, query, sums); });
+      for (int k = 0; k < blocks; ++k)
+        for (int r = 0; r < model.phases(); ++r)
+          add_query(model, query_at(model, gates, int(std::int64_t(k) * model.blocks / blocks), r), sums);
       continue;
     }
     const Eigen::MatrixXd probability = dense_answer_probabilities(model, geometry, contexts[m], gates);
@@ -178,7 +182,7 @@ PhaseCurve phase_curve_tables(const Model& model, const Geometry& geometry, std:
       sums.add(phase, -std::log(answer), answer, credit.accuracy());
     }
   }
-  return std::move(sums).curve(double(contexts.size()) * model.blocks);
+  return std::move(sums).curve(double(contexts.size()) * blocks);
 }
 
 }  // namespace phaselock

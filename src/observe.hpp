@@ -44,6 +44,7 @@ struct PhaseCurve {
 };
 
 PhaseCurve phase_curve_static(const Model& model, std::span<const double> bias);
+/// Of all queries; of contexts of more than 256 blocks at exact geometry, the queries of 256 evenly spaced blocks.
 PhaseCurve phase_curve_tables(const Model& model, const Geometry& geometry, std::span<const double> tables,
                               const Contexts& contexts);
 

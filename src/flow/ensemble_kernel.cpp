@@ -2,7 +2,6 @@
 #include "ensemble_kernel.hpp"
 
 // Targets that add nothing for doubles over the one below them; vectors without a fixed size cannot be members of a Pack.
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "flow/ensemble_kernel.cpp"
 #include <hwy/foreach_target.h>

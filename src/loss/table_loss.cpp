@@ -70,13 +70,11 @@ double sum_by_definition(const Model& model, const Geometry& geometry, const Con
   return std::accumulate(losses.begin(), losses.end(), 0.0);
 }
 
-/// The same by the fast kernels; the gradient comes in lines, empty if none is wanted.
-double sum_by_kernels(const Model& model, const Contexts& contexts, const TokenLines& exponentials,
-                      std::vector<TokenLines>& gradients) {
+/// The same by the fast kernels; gradients come in lines, none if `gradients` is empty.
+double sum_by_kernels(const CentredScales& scales, const MomentPlan& plan, bool by_moments, const Contexts& contexts,
+                      const TokenLines& exponentials, std::vector<TokenLines>& gradients) {
   constexpr int long_blocks = 512, long_chunks = 16;
-  const CentredScales scales(model);
-  const MomentPlan plan(scales);
-  const bool by_moments = plan.degree > 0 && moment_operations(scales, plan) < pair_operations(scales);
+  const Model& model = scales.model;
   const bool within = by_moments && model.blocks >= long_blocks;  // threads share each context rather than the list of contexts
   const std::size_t count = contexts.size(), chunks = within ? 1 : chunks_of(count);
   const bool wanted = !gradients.empty();
@@ -93,7 +91,18 @@ double sum_by_kernels(const Model& model, const Contexts& contexts, const TokenL
   return std::accumulate(losses.begin(), losses.end(), 0.0);
 }
 
+bool moments_win(const CentredScales& scales, const MomentPlan& plan) {
+  return plan.degree > 0 && moment_operations(scales, plan) < pair_operations(scales);
+}
+
 }  // namespace
+
+LossMethod loss_method(const Model& model, const Geometry& geometry) {
+  if (!geometry.is_exact() || model.heads > TokenLines::most_heads) return {"definition"};
+  const CentredScales scales(model);
+  const MomentPlan plan(scales);
+  return moments_win(scales, plan) ? LossMethod{"moments", plan.degree, plan.remainder} : LossMethod{"pairs"};
+}
 
 double table_loss(const Model& model, const Geometry& geometry, const Contexts& contexts, std::span<const double> tables,
                   std::span<double> gradient) {
@@ -102,7 +111,9 @@ double table_loss(const Model& model, const Geometry& geometry, const Contexts& 
     if (const std::optional<TokenLines> exponentials = exponential_lines(model, tables)) {
       std::vector<TokenLines> gradients;
       if (!gradient.empty()) gradients.emplace_back(model);
-      const double loss = sum_by_kernels(model, contexts, *exponentials, gradients);
+      const CentredScales scales(model);
+      const MomentPlan plan(scales);
+      const double loss = sum_by_kernels(scales, plan, moments_win(scales, plan), contexts, *exponentials, gradients);
       if (!gradient.empty()) lines_to_tables(model, gradients[0], weight, gradient);
       return weight * loss;
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "../contexts.hpp"
 #include "../gates.hpp"
@@ -14,6 +15,17 @@ namespace phaselock {
 /// result has the same bits at any thread count.
 double table_loss(const Model& model, const Geometry& geometry, const Contexts& contexts, std::span<const double> tables,
                   std::span<double> gradient = {});
+
+/// How table_loss takes the sums over a query's slots.
+struct LossMethod {
+  std::string_view name;  ///< "pairs", each slot by itself; "moments", other blocks through moments; "definition", the readable one
+  int degree = 0;         ///< of the moments' polynomials
+  double remainder = 0.0;  ///< bound of the relative error of such a sum and of its gradients
+};
+
+/// The method with the fewest operations that serves this model and geometry. (Tables that hold a number that is not finite, or a
+/// gate that spreads over more than e^600, are left to the definition whatever this says.)
+LossMethod loss_method(const Model& model, const Geometry& geometry);
 
 /// Loss of one context's oracle weights in any geometry; gradient as in context_loss (or null).
 double oracle_loss(const Model& model, const Geometry& geometry, std::span<const Token> context, const ContextGates& gates,
