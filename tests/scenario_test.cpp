@@ -463,7 +463,10 @@ TEST_SUITE("slow") {
   TEST_CASE("every shipped scenario runs to an end of its own and fills its tables") {
     for (const fs::path& file : shipped_scenarios()) {
       CAPTURE(file);
-      const Report report = run_quietly(load_scenario(file, {}), true);
+      Scenario scenario = load_scenario(file, {});
+      if (scenario.model.blocks > 1000)  // minutes: the same at a sixteenth of the length
+        scenario = load_scenario(file, std::vector<std::string>{"model.blocks=2048", "model.vocabulary=8192"});
+      const Report report = run_quietly(scenario, true);
       CHECK(report.summary.size() <= 19);
       CHECK(!report.tables.empty());
       for (const CsvTable& csv : report.tables) CHECK(!rows(csv).empty());
