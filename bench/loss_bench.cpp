@@ -1,6 +1,6 @@
 // Time of the product's loss and gradient of linear gate tables:
 //   loss_bench L S H N count threads [--seconds T] [--dense] [--dump DIR]
-// beta = gamma = kappa = 1, double, `count` independent contexts, standard normal tables; all through table_loss, whatever kernel
+// beta = gamma = kappa = 1, double, `count` independent contexts, standard normal tables; all through TableLoss, whatever kernel
 // is behind it. Prints one JSON line: minimum and median over repetitions, microseconds a context. --dense hides from the product
 // that the geometry is exact, --dump writes contexts (int32), tables and gradient (double) as raw files for a peer to check.
 #include <fmt/format.h>
@@ -55,8 +55,9 @@ int main(int argc, char** argv) {
   for (double& g : tables) g = stream.normal();
 
   double loss = 0.0;
+  TableLoss table_loss_of(model, geometry, contexts);
   const bench::Times times = bench::repeat(
-      seconds, [&] { loss = table_loss(model, geometry, contexts, tables, gradient); }, 1e6 / double(count));
+      seconds, [&] { loss = table_loss_of(tables, gradient); }, 1e6 / double(count));
   if (!folder.empty()) {
     dump(folder + "/contexts", contexts.tokens());
     dump(folder + "/tables", tables);

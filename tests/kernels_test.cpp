@@ -51,12 +51,11 @@ Sum by_definition(const Model& model, const Contexts& contexts, const std::vecto
 /// kernel(exponentials, gradient lines) as a Sum.
 template <class Kernel>
 Sum by_kernel(const Model& model, const std::vector<double>& tables, Kernel kernel) {
-  const std::optional<TokenLines> exponentials = exponential_lines(model, tables);
-  REQUIRE(exponentials);
-  TokenLines lines(model);
-  Sum sum{kernel(*exponentials, &lines), std::vector<double>(tables.size())};
+  TokenLines exponentials(model), lines(model);
+  REQUIRE(exponentiate(model, tables, exponentials));
+  Sum sum{kernel(exponentials, &lines), std::vector<double>(tables.size())};
   lines_to_tables(model, lines, 1.0, sum.gradient);
-  CHECK(kernel(*exponentials, nullptr) == sum.loss);
+  CHECK(kernel(exponentials, nullptr) == sum.loss);
   return sum;
 }
 
@@ -197,20 +196,43 @@ TEST_SUITE("fast") {
 
   TEST_CASE("where the kernels do not serve, the definition does: nine heads, gates that spread over e^600, NaN") {
     const Model nine{2, 3, 9, 12, 1.0, 1.0};
-    CHECK_FALSE(exponential_lines(nine, normals(nine.table_size(), 1.0, 1)));
+    CHECK(loss_method(nine, Geometry::exact(1.0, 12)).name == "definition");
     const Model model{4, 3, 2, 20, 1.0, 1.0};
     const Geometry geometry = Geometry::exact(1.0, model.vocabulary);
+    CHECK(loss_method(model, geometry).name == "pairs");
     const Contexts contexts = sample_independent(model, 9, 3);
-    std::vector<double> tables = normals(model.table_size(), 1.0, 2), gradient(tables.size());
+    TableLoss loss(model, geometry, contexts);
+    const std::vector<double> usual = normals(model.table_size(), 1.0, 2);
+    std::vector<double> tables = usual, gradient(tables.size());
+    const double first = loss(tables, gradient);
+    const std::vector<double> first_gradient = gradient;
+    TokenLines lines(model);
+    CHECK(exponentiate(model, tables, lines));
     tables[5] = 700.0;
-    CHECK_FALSE(exponential_lines(model, tables));
+    CHECK_FALSE(exponentiate(model, tables, lines));
     const Sum expected = by_definition(model, contexts, tables);
-    CHECK(table_loss(model, geometry, contexts, tables, gradient) == doctest::Approx(expected.loss / 9).epsilon(1e-13));
+    CHECK(loss(tables, gradient) == doctest::Approx(expected.loss / 9).epsilon(1e-13));
     for (double& g : gradient) g *= 9;
     CHECK(relative_error(gradient, expected.gradient) < 1e-12);
+    for (const double odd : {std::numeric_limits<double>::quiet_NaN(), -std::numeric_limits<double>::infinity()}) {
+      tables[5] = odd;
+      CHECK_FALSE(exponentiate(model, tables, lines));
+    }
     tables[5] = std::numeric_limits<double>::quiet_NaN();
-    CHECK_FALSE(exponential_lines(model, tables));
-    CHECK(std::isnan(table_loss(model, geometry, contexts, tables)));
+    CHECK(std::isnan(loss(tables)));
+    CHECK(loss(usual, gradient) == first);  // nothing is left over from call to call
+    CHECK(gradient == first_gradient);
+  }
+
+  TEST_CASE(
+      "what sums over slots are taken by: pairs in short contexts, moments in long ones, with the bound of what they leave out") {
+    const LossMethod longest = loss_method({16384, 8, 4, 131072, 1.0, 1.0}, Geometry::exact(1.0, 131072));
+    CHECK(longest.name == "moments");
+    CHECK(longest.degree == 1);
+    CHECK(longest.remainder < 1e-13);
+    CHECK(loss_method({4, 4, 3, 64, 1.0, 1.0}, Geometry::exact(1.0, 64)).name == "pairs");
+    CHECK(loss_method({64, 8, 4, 1024, 1.0, 1.0}, Geometry::exact(1.0, 1024)).name == "moments");
+    CHECK(loss_method({4, 4, 3, 30, 1.0, 1.0}, Geometry::perturbed(1.0, 0.01, 1, 30)).name == "definition");
   }
 }
 

@@ -221,14 +221,15 @@ FlowResult table_flow(const Model& model, const Geometry& geometry, const Contex
   const std::size_t count = tables.size();
   const auto full = [&model, gate_class](const State& y) { return both_branches(model, gate_class, y); };
 
+  TableLoss loss(model, geometry, contexts);
   std::vector<double> gradient(2 * half), metric(2 * half);
   const VectorField field = [&](const State& y, State& dydt) {
     std::fill(dydt.begin(), dydt.end(), 0.0);
     if (gate_class == GateClass::uniform) return;
     if (gate_class == GateClass::linear) {
-      table_loss(model, geometry, contexts, {y.data(), count}, gradient);
+      loss({y.data(), count}, gradient);
     } else {
-      table_loss(model, geometry, contexts, full(y), gradient);
+      loss(full(y), gradient);
       for (std::size_t k = 0; k < half; ++k) gradient[k] += gradient[half + k];
     }
     geometry.apply({gradient.data(), count}, {metric.data(), count});
@@ -245,7 +246,7 @@ FlowResult table_flow(const Model& model, const Geometry& geometry, const Contex
       .tokens = model.vocabulary,
       .field = field,
       .jacobian = {},
-      .loss = [&](const State& y) { return table_loss(model, geometry, contexts, full(y)); },
+      .loss = [&](const State& y) { return loss(full(y)); },
       .observe = [&](const State& y) { return observe_tables(model, full(y), contexts); },
       .phases = [&](const State& y) { return phase_curve_tables(model, geometry, full(y), contexts); },
       .bound = [&](const State& y,

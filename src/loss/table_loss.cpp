@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
 #include <vector>
 
 #include "../interrupt.hpp"
@@ -46,51 +45,6 @@ void add_in_order(std::span<double* const> sums, std::size_t size) {
   });
 }
 
-/// Sum of the losses by the readable definition, of any geometry; gradients likewise.
-double sum_by_definition(const Model& model, const Geometry& geometry, const Contexts& contexts, std::span<const double> tables,
-                         std::span<double> gradient) {
-  const std::size_t chunks = chunks_of(contexts.size());
-  std::vector<double> losses(chunks, 0.0);
-  std::vector<std::vector<double>> gradients(gradient.empty() ? 0 : chunks, std::vector<double>(tables.size(), 0.0));
-  for_each_chunk(contexts.size(), chunks, [&](std::size_t chunk, std::size_t first, std::size_t last) {
-    ContextGates gates(model), dgates(model);
-    for (std::size_t m = first; m < last; ++m) {
-      check_interrupt();
-      gates_from_tables(model, tables, contexts[m], gates);
-      losses[chunk] += oracle_loss(model, geometry, contexts[m], gates, gradient.empty() ? nullptr : &dgates);
-      if (!gradient.empty()) pull_back_to_tables(model, gates, dgates, contexts[m], 1.0, gradients[chunk]);
-    }
-  });
-  if (!gradient.empty()) {
-    std::vector<double*> sums;
-    for (std::vector<double>& part : gradients) sums.push_back(part.data());
-    add_in_order(sums, tables.size());
-    std::copy(gradients[0].begin(), gradients[0].end(), gradient.begin());
-  }
-  return std::accumulate(losses.begin(), losses.end(), 0.0);
-}
-
-/// The same by the fast kernels; gradients come in lines, none if `gradients` is empty.
-double sum_by_kernels(const CentredScales& scales, const MomentPlan& plan, bool by_moments, const Contexts& contexts,
-                      const TokenLines& exponentials, std::vector<TokenLines>& gradients) {
-  constexpr int long_blocks = 512, long_chunks = 16;
-  const Model& model = scales.model;
-  const bool within = by_moments && model.blocks >= long_blocks;  // threads share each context rather than the list of contexts
-  const std::size_t count = contexts.size(), chunks = within ? 1 : chunks_of(count);
-  const bool wanted = !gradients.empty();
-  while (wanted && gradients.size() < chunks) gradients.emplace_back(model);
-  std::vector<double> losses(chunks, 0.0);
-  for_each_chunk(count, chunks, [&](std::size_t chunk, std::size_t first, std::size_t last) {
-    TokenLines* const gradient = wanted ? &gradients[chunk] : nullptr;
-    losses[chunk] = by_moments ? long_loss(scales, plan, exponentials, contexts, first, last, within ? long_chunks : 1, gradient)
-                               : batch_loss(scales, exponentials, contexts, first, last, gradient);
-  });
-  std::vector<double*> sums;
-  for (const TokenLines& part : gradients) sums.push_back(part.numbers.get());
-  if (wanted) add_in_order(sums, exponentials.size);
-  return std::accumulate(losses.begin(), losses.end(), 0.0);
-}
-
 bool moments_win(const CentredScales& scales, const MomentPlan& plan) {
   return plan.degree > 0 && moment_operations(scales, plan) < pair_operations(scales);
 }
@@ -104,23 +58,73 @@ LossMethod loss_method(const Model& model, const Geometry& geometry) {
   return moments_win(scales, plan) ? LossMethod{"moments", plan.degree, plan.remainder} : LossMethod{"pairs"};
 }
 
-double table_loss(const Model& model, const Geometry& geometry, const Contexts& contexts, std::span<const double> tables,
-                  std::span<double> gradient) {
-  const double weight = 1.0 / double(contexts.size());
-  if (geometry.is_exact()) {
-    if (const std::optional<TokenLines> exponentials = exponential_lines(model, tables)) {
-      std::vector<TokenLines> gradients;
-      if (!gradient.empty()) gradients.emplace_back(model);
-      const CentredScales scales(model);
-      const MomentPlan plan(scales);
-      const double loss = sum_by_kernels(scales, plan, moments_win(scales, plan), contexts, *exponentials, gradients);
-      if (!gradient.empty()) lines_to_tables(model, gradients[0], weight, gradient);
-      return weight * loss;
-    }
+TableLoss::TableLoss(const Model& model, const Geometry& geometry, const Contexts& contexts)
+    : model_(model), geometry_(geometry), contexts_(contexts), method_(loss_method(model, geometry)) {
+  if (method_.name != "definition") exponentials_.emplace(model);
+}
+
+double TableLoss::operator()(std::span<const double> tables, std::span<double> gradient) {
+  const double weight = 1.0 / double(contexts_.size());
+  if (exponentials_ && exponentiate(model_, tables, *exponentials_)) {
+    const double loss = sum_by_kernels(!gradient.empty());
+    if (!gradient.empty()) lines_to_tables(model_, gradients_[0], weight, gradient);
+    return weight * loss;
   }
-  const double loss = sum_by_definition(model, geometry, contexts, tables, gradient);
+  const double loss = sum_by_definition(tables, gradient);
   for (double& g : gradient) g *= weight;
   return weight * loss;
+}
+
+/// Sum of the losses by the readable definition, of any geometry; gradients likewise.
+double TableLoss::sum_by_definition(std::span<const double> tables, std::span<double> gradient) const {
+  const std::size_t chunks = chunks_of(contexts_.size());
+  std::vector<double> losses(chunks, 0.0);
+  std::vector<std::vector<double>> gradients(gradient.empty() ? 0 : chunks, std::vector<double>(tables.size(), 0.0));
+  for_each_chunk(contexts_.size(), chunks, [&](std::size_t chunk, std::size_t first, std::size_t last) {
+    ContextGates gates(model_), dgates(model_);
+    for (std::size_t m = first; m < last; ++m) {
+      check_interrupt();
+      gates_from_tables(model_, tables, contexts_[m], gates);
+      losses[chunk] += oracle_loss(model_, geometry_, contexts_[m], gates, gradient.empty() ? nullptr : &dgates);
+      if (!gradient.empty()) pull_back_to_tables(model_, gates, dgates, contexts_[m], 1.0, gradients[chunk]);
+    }
+  });
+  if (!gradient.empty()) {
+    std::vector<double*> sums;
+    for (std::vector<double>& part : gradients) sums.push_back(part.data());
+    add_in_order(sums, tables.size());
+    std::copy(gradients[0].begin(), gradients[0].end(), gradient.begin());
+  }
+  return std::accumulate(losses.begin(), losses.end(), 0.0);
+}
+
+/// The same by the kernels, from the exponentials; the gradient is left in the lines of the first chunk.
+double TableLoss::sum_by_kernels(bool gradient) {
+  constexpr int long_blocks = 512, long_chunks = 16;
+  const CentredScales scales(model_);
+  const MomentPlan plan(scales);
+  const bool by_moments = method_.name == "moments";
+  const bool within = by_moments && model_.blocks >= long_blocks;  // threads share each context rather than the list of contexts
+  const std::size_t count = contexts_.size(), chunks = within ? 1 : chunks_of(count);
+  while (gradient && gradients_.size() < chunks) gradients_.emplace_back(model_);
+  std::vector<double> losses(chunks, 0.0);
+  for_each_chunk(count, chunks, [&](std::size_t chunk, std::size_t first, std::size_t last) {
+    TokenLines* const lines = gradient ? &gradients_[chunk] : nullptr;
+    if (lines) std::fill_n(lines->numbers.get(), lines->size, 0.0);
+    losses[chunk] = by_moments ? long_loss(scales, plan, *exponentials_, contexts_, first, last, within ? long_chunks : 1, lines)
+                               : batch_loss(scales, *exponentials_, contexts_, first, last, lines);
+  });
+  if (gradient) {
+    std::vector<double*> sums;
+    for (const TokenLines& part : gradients_) sums.push_back(part.numbers.get());
+    add_in_order(sums, exponentials_->size);
+  }
+  return std::accumulate(losses.begin(), losses.end(), 0.0);
+}
+
+double table_loss(const Model& model, const Geometry& geometry, const Contexts& contexts, std::span<const double> tables,
+                  std::span<double> gradient) {
+  return TableLoss(model, geometry, contexts)(tables, gradient);
 }
 
 }  // namespace phaselock

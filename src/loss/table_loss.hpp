@@ -1,22 +1,19 @@
 // Mean loss of gate tables over sampled contexts, and its gradient; exact and dense geometry (theory.md sections 2, 3, 8).
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "../contexts.hpp"
 #include "../gates.hpp"
 #include "../geometry.hpp"
+#include "token_lines.hpp"
 
 namespace phaselock {
 
-/// Loss of gate tables [2][H][S][N], averaged over contexts and queries, nats. If `gradient` is not empty it receives
-/// dLoss/dtables, of the same shape. Threads share the contexts in a fixed number of chunks that are added in order: the
-/// result has the same bits at any thread count.
-double table_loss(const Model& model, const Geometry& geometry, const Contexts& contexts, std::span<const double> tables,
-                  std::span<double> gradient = {});
-
-/// How table_loss takes the sums over a query's slots.
+/// How TableLoss takes the sums over a query's slots.
 struct LossMethod {
   std::string_view name;  ///< "pairs", each slot by itself; "moments", other blocks through moments; "definition", the readable one
   int degree = 0;         ///< of the moments' polynomials
@@ -26,6 +23,33 @@ struct LossMethod {
 /// The method with the fewest operations that serves this model and geometry. (Tables that hold a number that is not finite, or a
 /// gate that spreads over more than e^600, are left to the definition whatever this says.)
 LossMethod loss_method(const Model& model, const Geometry& geometry);
+
+/// Loss of gate tables [2][H][S][N], averaged over contexts and queries, nats, as a function of the tables; keeps its working
+/// memory from call to call. Threads share the contexts in a fixed number of chunks that are added in order: the result has the
+/// same bits at any thread count.
+class TableLoss {
+ public:
+  /// All three must outlive this.
+  TableLoss(const Model& model, const Geometry& geometry, const Contexts& contexts);
+
+  /// If `gradient` is not empty it receives dLoss/dtables, of the shape of `tables`.
+  double operator()(std::span<const double> tables, std::span<double> gradient = {});
+
+ private:
+  double sum_by_definition(std::span<const double> tables, std::span<double> gradient) const;
+  double sum_by_kernels(bool gradient);
+
+  const Model& model_;
+  const Geometry& geometry_;
+  const Contexts& contexts_;
+  LossMethod method_;
+  std::optional<TokenLines> exponentials_;  ///< if the method is a kernel's
+  std::vector<TokenLines> gradients_;       ///< of each chunk, once gradients have been asked for
+};
+
+/// The same for one call.
+double table_loss(const Model& model, const Geometry& geometry, const Contexts& contexts, std::span<const double> tables,
+                  std::span<double> gradient = {});
 
 /// Loss of one context's oracle weights in any geometry; gradient as in context_loss (or null).
 double oracle_loss(const Model& model, const Geometry& geometry, std::span<const Token> context, const ContextGates& gates,

@@ -1,5 +1,7 @@
 #include "token_lines.hpp"
 
+#include <tbb/parallel_for.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -77,34 +79,49 @@ TokenLines::TokenLines(const Model& model)
   std::fill_n(numbers.get(), size, 0.0);
 }
 
-std::optional<TokenLines> exponential_lines(const Model& model, std::span<const double> tables) {
+namespace {
+
+constexpr std::size_t stretch = 256;  // tokens at a time: their lines stay in the nearest cache
+
+/// Calls body(r, first token, last token) for stretches of tokens of each offset, in threads.
+template <class Body>
+void for_each_stretch(const Model& model, Body body) {
+  const std::size_t N = model.vocabulary, stretches = (N + stretch - 1) / stretch;
+  tbb::parallel_for(std::size_t(0), model.positions * stretches, [&](std::size_t k) {
+    const std::size_t first = k % stretches * stretch;
+    body(k / stretches, first, std::min(first + stretch, N));
+  });
+}
+
+}  // namespace
+
+bool exponentiate(const Model& model, std::span<const double> tables, TokenLines& lines) {
   constexpr double most_spread = 600.0;
-  if (model.heads > TokenLines::most_heads) return std::nullopt;
-  const std::size_t N = model.vocabulary, S = model.positions, gates = 2 * model.heads;
-  std::vector<Range> range;
-  for (std::size_t gate = 0; gate < gates; ++gate) {
-    range.push_back(HWY_DYNAMIC_DISPATCH(Extremes)(tables.data() + gate * S * N, S * N));
-    if (!(range.back().high - range.back().low <= most_spread)) return std::nullopt;
-  }
-  TokenLines lines(model);
-  std::vector<double> row(N);
-  for (std::size_t r = 0; r < S; ++r)
-    for (std::size_t gate = 0; gate < gates; ++gate) {
-      HWY_DYNAMIC_DISPATCH(Exponentials)(tables.data() + (gate * S + r) * N, N, range[gate].high, row.data());
-      double* const out = lines.numbers.get() + r * N * lines.width + gate;
-      for (std::size_t i = 0; i < N; ++i) out[i * lines.width] = row[i];
-    }
-  return lines;
+  const std::size_t N = model.vocabulary, S = model.positions, gates = 2 * model.heads, width = lines.width;
+  std::vector<Range> range(gates);
+  tbb::parallel_for(std::size_t(0), gates,
+                    [&](std::size_t gate) { range[gate] = HWY_DYNAMIC_DISPATCH(Extremes)(tables.data() + gate * S * N, S * N); });
+  if (!std::all_of(range.begin(), range.end(), [](const Range& r) { return r.high - r.low <= most_spread; })) return false;
+  for_each_stretch(model, [&](std::size_t r, std::size_t first, std::size_t last) {
+    double numbers[2 * TokenLines::most_heads][stretch];
+    for (std::size_t gate = 0; gate < gates; ++gate)
+      HWY_DYNAMIC_DISPATCH(Exponentials)(tables.data() + (gate * S + r) * N + first, last - first, range[gate].high, numbers[gate]);
+    double* line = lines.numbers.get() + (r * N + first) * width;
+    for (std::size_t i = 0; i < last - first; ++i, line += width)
+      for (std::size_t gate = 0; gate < gates; ++gate) line[gate] = numbers[gate][i];
+  });
+  return true;
 }
 
 void lines_to_tables(const Model& model, const TokenLines& lines, double factor, std::span<double> tables) {
   const std::size_t N = model.vocabulary, S = model.positions, gates = 2 * model.heads, width = lines.width;
-  for (std::size_t r = 0; r < S; ++r)
+  for_each_stretch(model, [&](std::size_t r, std::size_t first, std::size_t last) {
     for (std::size_t gate = 0; gate < gates; ++gate) {
-      const double* const in = lines.numbers.get() + r * N * width + gate;
+      const double* const numbers = lines.numbers.get() + r * N * width + gate;
       double* const row = tables.data() + (gate * S + r) * N;
-      for (std::size_t i = 0; i < N; ++i) row[i] = factor * in[i * width];
+      for (std::size_t i = first; i < last; ++i) row[i] = factor * numbers[i * width];
     }
+  });
 }
 
 }  // namespace phaselock

@@ -4,7 +4,6 @@
 #include <hwy/aligned_allocator.h>
 
 #include <cstddef>
-#include <optional>
 #include <span>
 
 #include "../model.hpp"
@@ -24,10 +23,10 @@ struct TokenLines {
   hwy::AlignedFreeUniquePtr<double[]> numbers;  ///< [S][N][width]
 };
 
-/// e^(G - largest G of the gate) of tables [2][H][S][N]: a gate's softmax is then a quotient of sums. None where the kernels do not
-/// serve: with more than most_heads heads, a number that is not finite, or a gate that spreads over more than 600, whose quotients
-/// would be lost.
-std::optional<TokenLines> exponential_lines(const Model& model, std::span<const double> tables);
+/// lines = e^(G - largest G of the gate) of tables [2][H][S][N]: a gate's softmax is then a quotient of sums. False, with nothing
+/// written, where that would not serve: a number is not finite, or a gate spreads over more than 600 and its quotients would be
+/// lost.
+bool exponentiate(const Model& model, std::span<const double> tables, TokenLines& lines);
 
 /// tables = factor * lines, in the arrangement [2][H][S][N].
 void lines_to_tables(const Model& model, const TokenLines& lines, double factor, std::span<double> tables);
