@@ -18,14 +18,6 @@ using namespace phaselock;
 
 namespace {
 
-/// More of the small vocabularies and large betas, where the question is open.
-Model random_model(Stream& stream) {
-  Model model = test::random_theorem_model(stream);
-  model.beta = 0.5 + 10.0 * stream.uniform();
-  model.vocabulary = model.slots() + int(std::exp(8.0 * stream.uniform()));
-  return model;
-}
-
 /// A probability vector of exponential variables to the given power: the higher, the closer to a vertex.
 std::vector<double> random_simplex(Stream& stream, int size, double power = 1.0) {
   std::vector<double> p(size);
@@ -87,7 +79,7 @@ TEST_SUITE("fast") {
   TEST_CASE("step 1: the loss is at least the mean loss of the pairs of blocks, and equal to it when all blocks are alike") {
     Stream stream(31, Purpose::choice);
     for (int k = 0; k < 100; ++k) {
-      const Model model = random_model(stream);
+      const Model model = test::random_contested_model(stream);
       ContextGates gates = test::random_gates(model, 3100 + k, 2.0);
       const auto mean_of_pairs = [&] {
         double sum = 0.0;
@@ -111,7 +103,7 @@ TEST_SUITE("fast") {
   TEST_CASE("step 2: Phi is below f2 throughout its box, and convex; gradient and curvature are its derivatives") {
     Stream stream(32, Purpose::choice);
     for (int k = 0; k < 200; ++k) {
-      const Model model = random_model(stream);
+      const Model model = test::random_contested_model(stream);
       const auto keys = random_keys(model, stream, 2.0);
       PairBound<double> phi(model, random_box(keys, stream));
       const auto V = random_values(model, stream), W = random_values(model, stream, 3.0);
@@ -143,7 +135,7 @@ TEST_SUITE("fast") {
   TEST_CASE("step 2: with one free key weight Phi is attained at the end that step 2 names") {
     Stream stream(39, Purpose::choice);
     for (int k = 0; k < 200; ++k) {
-      const Model model = random_model(stream);
+      const Model model = test::random_contested_model(stream);
       const int n = model.phases(), S = model.positions, H = model.heads, r = int(stream.below(n)), h = int(stream.below(H));
       const auto keys = random_keys(model, stream);
       KeyBox box{keys, keys};
@@ -165,7 +157,7 @@ TEST_SUITE("fast") {
   TEST_CASE("symmetries: f2 keeps its value when a block's phases are permuted, the heads, or the blocks exchanged") {
     Stream stream(33, Purpose::choice);
     for (int k = 0; k < 50; ++k) {
-      const Model model = random_model(stream);
+      const Model model = test::random_contested_model(stream);
       const int n = model.phases(), S = model.positions, H = model.heads;
       const auto keys = random_keys(model, stream), V = random_values(model, stream);
       auto permuted_keys = keys, permuted = V;
@@ -192,7 +184,7 @@ TEST_SUITE("fast") {
     Stream stream(34, Purpose::choice);
     int descend = 0, rise_elsewhere = 0;
     for (int k = 0; k < 2000; ++k) {
-      const Model model = random_model(stream);
+      const Model model = test::random_contested_model(stream);
       const double eta = 0.5 * stream.uniform(), tau = stream.uniform();
       const bool proved = keys_descend(model, eta, tau);
       const int n = model.phases(), S = model.positions;
@@ -218,7 +210,7 @@ TEST_SUITE("fast") {
     Stream stream(35, Purpose::choice);
     int tried = 0;
     for (int k = 0; k < 200; ++k) {
-      const Model model = random_model(stream);
+      const Model model = test::random_contested_model(stream);
       std::int64_t boxes = 0;
       const double eta = selection_neighbourhood(model, 1000, boxes).eta;
       if (eta == 0.0) continue;
@@ -245,7 +237,7 @@ TEST_SUITE("fast") {
   TEST_CASE("the lower bound is below the loss of any gates, at any budget") {
     Stream stream(36, Purpose::choice);
     for (int k = 0; k < 100; ++k) {
-      const Model model = random_model(stream);
+      const Model model = test::random_contested_model(stream);
       const BranchAndBound found = branch_and_bound(model, {.boxes = 1 + std::int64_t(stream.below(40))});
       CHECK(found.least_loss.low <= found.least_loss.high);
       CHECK(found.least_loss.high <= enclose_distinct_loss(model).high);
@@ -323,7 +315,7 @@ TEST_SUITE("slow") {
     Stream stream(38, Purpose::choice);
     int selecting = 0, stable = 0;
     for (int k = 0; k < 60; ++k) {
-      const Model model = random_model(stream);
+      const Model model = test::random_contested_model(stream);
       CAPTURE(fmt::format("L{} S{} H{} N{} gamma {} beta {}", model.blocks, model.positions, model.heads, model.vocabulary,
                           model.gamma, model.beta));
       const BranchAndBound found = branch_and_bound(model, {.boxes = 1000});

@@ -19,13 +19,6 @@ using namespace phaselock;
 
 namespace {
 
-Model random_model(Stream& stream) {
-  Model model = test::random_theorem_model(stream);
-  model.beta = 0.5 + 10.0 * stream.uniform();
-  model.vocabulary = model.slots() + int(std::exp(8.0 * stream.uniform()));
-  return model;
-}
-
 phaselock_check::Model for_checker(const Model& m) { return {m.blocks, m.positions, m.heads, m.vocabulary, m.gamma, m.beta}; }
 
 /// Gates of two blocks with `size` numbers each: the first entries of points of the simplex with S entries; the higher the power,
@@ -98,7 +91,7 @@ TEST_SUITE("fast") {
   TEST_CASE("loss*, the margin of distinct patterns and the inequality of N2 are the program's") {
     Stream stream(70, Purpose::choice);
     for (int k = 0; k < 200; ++k) {
-      const Model m = random_model(stream);
+      const Model m = test::random_contested_model(stream);
       const phaselock_check::Interval loss = phaselock_check::distinct_loss(for_checker(m));
       const Enclosure enclosed = enclose_distinct_loss(m);
       CHECK(loss.lower() <= enclosed.high);
@@ -113,7 +106,7 @@ TEST_SUITE("fast") {
   TEST_CASE("the lower bound of a box is below the pair's loss at random points, and is the program's") {
     Stream stream(71, Purpose::choice);
     for (int k = 0; k < 200; ++k) {
-      const Model m = random_model(stream);
+      const Model m = test::random_contested_model(stream);
       const auto keys = random_keys(m, stream, 2.0), V = random_values(m, stream, 2.0);
       const auto box = box_around(keys, k % 2 == 0 ? 0.3 : 1e-3, stream);
       const double cap = k % 4 < 2 ? 1.0 : stream.uniform();
@@ -152,7 +145,7 @@ TEST_SUITE("fast") {
     Stream stream(72, Purpose::choice);
     int dropped = 0;
     for (int k = 0; k < 500; ++k) {
-      const Model m = random_model(stream);
+      const Model m = test::random_contested_model(stream);
       const auto keys = random_keys(m, stream, 1.0 + k % 3), ordered = in_order(m, keys);
       const auto V = random_values(m, stream, 1.0);
       for (const double width : {1.0, 0.2, 0.0}) {
@@ -179,7 +172,7 @@ TEST_SUITE("fast") {
     Stream stream(73, Purpose::choice);
     int proved = 0, by_program = 0, rise_elsewhere = 0;
     for (int k = 0; k < 2000; ++k) {
-      const Model m = random_model(stream);
+      const Model m = test::random_contested_model(stream);
       const double eta = 0.5 * stream.uniform(), tau = stream.uniform();
       const bool descends = phaselock_check::keys_descent(for_checker(m), eta, tau).positive();
       const bool program = keys_descend(m, eta, tau);
@@ -209,7 +202,7 @@ TEST_SUITE("fast") {
     Stream stream(74, Purpose::choice);
     double nearest = INFINITY;
     for (int k = 0; k < 500; ++k) {
-      Model m = random_model(stream);
+      Model m = test::random_contested_model(stream);
       if (k % 2 == 0) m.vocabulary = m.slots();
       if (k % 4 == 0) m.beta = stream.uniform();  // the bound is sharp for small vocabularies, betas and etas
       const double eta = (k % 3 == 0 ? 1e-3 : 0.3) * stream.uniform(), tau = 0.6 * stream.uniform();

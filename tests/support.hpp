@@ -90,6 +90,14 @@ inline Model random_theorem_model(Stream& stream, int largest_positions = 5) {
   return model;
 }
 
+/// The same with more of the small vocabularies and large betas, where Theorem 1 is in question.
+inline Model random_contested_model(Stream& stream) {
+  Model model = random_theorem_model(stream);
+  model.beta = 0.5 + 10.0 * stream.uniform();
+  model.vocabulary = model.slots() + int(std::exp(8.0 * stream.uniform()));
+  return model;
+}
+
 /// Gates of one context with softmax weights of independent normal logits of standard deviation `scale`.
 inline ContextGates random_gates(const Model& model, std::uint64_t seed, double scale = 1.0) {
   ContextGates gates(model);

@@ -19,6 +19,8 @@
 #define HWY_TARGET_INCLUDE "loss/long_loss.cpp"
 #include <hwy/foreach_target.h>
 
+#include <hwy/cache_control.h>
+
 #include "kernel-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -194,20 +196,34 @@ class LongContext {
     return hn::IfThenElseZero(hn::Lt(hn::Iota(d, 0), constant(left)), constant(1.0));
   }
 
+  /// Places of the lines of a group's slot at offset r, one for each lane.
+  std::size_t* places(int group, int r) { return &places_[(std::size_t(group) * scales_.model.positions + r) * hn::MaxLanes(d)]; }
+
+  /// Finds the lines of a group and asks for them ahead of time: they lie anywhere in memory. Lanes beyond the last block repeat
+  /// it.
+  void locate(int group, const TokenLines& exponentials, std::span<const Token> context) {
+    const Model& model = scales_.model;
+    const int lanes = int(hn::Lanes(d));
+    for (int r = 0; r < model.positions; ++r)
+      for (int k = 0; k < lanes; ++k) {
+        const int l = std::min(group * lanes + k, model.blocks - 1);
+        const std::size_t place = (std::size_t(r) * model.vocabulary + context[l * model.positions + r]) * width_;
+        places(group, r)[k] = place;
+        hwy::Prefetch(exponentials.numbers.get() + place);
+      }
+  }
+
   HWY_NOINLINE void read(int chunk, const TokenLines& exponentials, std::span<const Token> context) {
     const Model& model = scales_.model;
     const int S = model.positions, lanes = int(hn::Lanes(d));
     const Scratch own = scratch(chunk);
     std::fill_n(own.slot_moments, monomials_.size() * lanes, 0.0);
-    for (int group = first_group(chunk); group < first_group(chunk + 1); ++group) {
-      for (int r = 0; r < S; ++r) {
-        std::size_t* const places = &places_[(std::size_t(group) * S + r) * hn::MaxLanes(d)];
-        for (int k = 0; k < lanes; ++k) {  // lanes beyond the last block repeat it
-          const int l = std::min(group * lanes + k, model.blocks - 1);
-          places[k] = (std::size_t(r) * model.vocabulary + context[l * S + r]) * width_;
-        }
-        gather(exponentials.numbers.get(), places, width_, p(group) + std::size_t(r) * width_ * lanes);
-      }
+    const int last = first_group(chunk + 1);
+    locate(first_group(chunk), exponentials, context);
+    for (int group = first_group(chunk); group < last; ++group) {
+      if (group + 1 < last) locate(group + 1, exponentials, context);
+      for (int r = 0; r < S; ++r)
+        gather(exponentials.numbers.get(), places(group, r), width_, p(group) + std::size_t(r) * width_ * lanes);
       normalize(1, S, 2 * H, width_, p(group));
       for (int r = 0; r < S; ++r)
         for (int h = 0; h < H; ++h) put(dv(group), r * H + h, hn::Sub(at(p(group), r * width_ + H + h), constant(0.5)));
@@ -290,7 +306,10 @@ class LongContext {
     const int S = model.positions;
     const std::size_t lanes = hn::Lanes(d);
     const Scratch own = scratch(chunk);
-    for (int group = first_group(chunk); group < first_group(chunk + 1); ++group) {
+    const int last = first_group(chunk + 1);
+    for (int group = first_group(chunk); group < last; ++group) {
+      for (int s = 0; s < S && group + 1 < last; ++s)
+        for (std::size_t k = 0; k < lanes; ++k) hwy::Prefetch(gradient.numbers.get() + places(group + 1, s)[k]);
       for (int s = 0; s < S; s += 2) {
         V G[2][H + 1];
         const int some = std::min(2, S - s);
@@ -308,8 +327,7 @@ class LongContext {
       pull_back(1, S, 2 * H, width_, p(group), dp(group));
       const std::size_t used = std::min<std::size_t>(lanes, model.blocks - group * lanes);
       for (int s = 0; s < S; ++s)  // a context's tokens are distinct: no two threads add to one line
-        scatter(dp(group) + s * width_ * lanes, width_, gradient.numbers.get(),
-                &places_[(std::size_t(group) * S + s) * hn::MaxLanes(d)], used);
+        scatter(dp(group) + s * width_ * lanes, width_, gradient.numbers.get(), places(group, s), used);
     }
   }
 
