@@ -24,18 +24,16 @@ namespace phaselock {
 namespace HWY_NAMESPACE {
 namespace {
 
-/// Numbers of one batch of contexts, all in vectors. F stands for a slot's factor f, then f v of each head.
+/// Numbers of one batch of contexts, all in vectors.
 struct Workspace {
   Workspace(const Model& model, int width) {
     const std::size_t H = model.heads, slots = model.slots(), queries = model.queries();
-    const std::size_t sizes[] = {slots * width, slots * width, slots * H,   slots * (H + 1), slots * (H + 1), slots * H, slots * H,
-                                 queries * H,   queries * H,   queries * H, queries * H,     queries,         queries,   queries,
-                                 slots * 4,     slots};
-    double** const places[] = {&p, &dp, &dv, &F, &own_F, &sum, &own_sum, &w, &o, &dw, &d_o, &g, &own_g, &Z, &P, &y};
+    const std::size_t sizes[] = {slots * width, slots * width, slots,   slots,   queries * H,
+                                 queries * H,   queries,       queries, queries, slots * 4};
+    double** const places[] = {&p, &dp, &f, &own_f, &dw, &d_o, &g, &own_g, &Z, &P};
     std::size_t total = 0;
     for (const std::size_t size : sizes) total += size;
     memory = hwy::AllocateAligned<double>(total * hn::Lanes(d));
-    std::fill_n(memory.get(), total * hn::Lanes(d), 0.0);
     double* next = memory.get();
     for (std::size_t k = 0; k < std::size(sizes); ++k) {
       *places[k] = next;
@@ -43,16 +41,12 @@ struct Workspace {
     }
   }
 
-  double *p, *dp;         ///< gates and dLoss/dgates, [slots][width]: keys, then values
-  double* dv;             ///< v - 1/2, [slots][H]
-  double *F, *own_F;      ///< of a slot as seen from other blocks and from its own, [slots][H + 1]
-  double *sum, *own_sum;  ///< sum_q c_q P_q over queries of other blocks and of the slot's own, [slots][H]
-  double *w, *o;          ///< attention, [queries][H]
-  double *dw, *d_o;       ///< beta times its distance from the centre, [queries][H]
-  double *g, *own_g;      ///< the query's factor on other blocks and on its own, [queries]
-  double* Z;              ///< [queries]
-  double* P;              ///< pair exponentials of a tile, [slots][queries of the tile]
-  double* y;              ///< exponents, [slots]
+  double *p, *dp;     ///< gates and dLoss/dgates, [slots][width]: keys, then values
+  double *f, *own_f;  ///< factor of a slot as seen from other blocks and from its own, [slots]
+  double *dw, *d_o;   ///< attention less its centre, times beta, [queries][H]
+  double *g, *own_g;  ///< the query's factor on other blocks and on its own, [queries]
+  double* Z;          ///< [queries]
+  double* P;          ///< pair exponentials of a tile, [slots][queries of the tile]
   hwy::AlignedFreeUniquePtr<double[]> memory;
 };
 
@@ -64,54 +58,39 @@ HWY_NOINLINE void tile(const CentredScales& scales, int width, const Workspace& 
   const std::size_t lanes = hn::Lanes(d), query = std::size_t(l) * model.phases() + r0;
   const auto from = [lanes](double* numbers, std::size_t each, std::size_t k) { return numbers + k * each * lanes; };
   double *const own_P = from(work.P, Q, first), *const after_P = from(work.P, Q, last);
+  double *const v = from(work.p, 1, H), *const dv = from(work.dp, 1, H);  // values of the first slot
   const double *const dw = from(work.dw, H, query), *const d_o = from(work.d_o, H, query);
   V own[Q][H + 1], off[Q][H + 1], off_scale[Q], own_c[Q][H], off_c[Q][H];
   for (int q = 0; q < Q; ++q)
     for (int h = 0; h <= H; ++h) own[q][h] = off[q][h] = constant(0.0);
-  sum_over_slots<H, Q>(scales.off_pair, d_o, work.dv, work.F, first, work.P, off);
-  sum_over_slots<H, Q>(scales.own_pair, dw, from(work.dv, H, first), from(work.own_F, H + 1, first), S, own_P, own);
-  sum_over_slots<H, Q>(scales.off_pair, d_o, from(work.dv, H, last), from(work.F, H + 1, last), after, after_P, off);
-  query_gradients<H, Q>(scales, width, from(work.p, width, first + r0), from(work.w, H, query), from(work.o, H, query),
-                        from(work.g, 1, query), from(work.own_g, 1, query), off, own, from(work.Z, 1, query),
-                        from(work.dp, width, first + r0), off_scale, off_c, own_c);
+  sum_over_slots<H, Q>(scales.off_pair, d_o, work.f, v, width, first, work.P, off);
+  sum_over_slots<H, Q>(scales.own_pair, dw, from(work.own_f, 1, first), from(v, width, first), width, S, own_P, own);
+  sum_over_slots<H, Q>(scales.off_pair, d_o, from(work.f, 1, last), from(v, width, last), width, after, after_P, off);
+  query_gradients<H, Q>(scales, width, from(work.p, width, first + r0), dw, d_o, from(work.g, 1, query), from(work.own_g, 1, query),
+                        off, own, from(work.Z, 1, query), from(work.dp, width, first + r0), off_scale, off_c, own_c);
   if (!gradient) return;
-  accumulate<H, Q>(work.P, off_c, first, work.sum);
-  accumulate<H, Q>(own_P, own_c, S, from(work.own_sum, H, first));
-  accumulate<H, Q>(after_P, off_c, after, from(work.sum, H, last));
+  accumulate<H, Q>(work.P, off_c, width, first, dv);
+  accumulate<H, Q>(own_P, own_c, width, S, from(dv, width, first));
+  accumulate<H, Q>(after_P, off_c, width, after, from(dv, width, last));
 }
 
 /// Losses of Lanes(d) contexts from their gates, and dLoss/dgates if wanted.
 template <int H>
 HWY_NOINLINE V contexts_loss(const CentredScales& scales, int width, const Workspace& work, bool gradient) {
   const Model& model = scales.model;
-  const int L = model.blocks, S = model.positions, slots = model.slots(), queries = model.queries();
-  for (int j = 0; j < slots; ++j)
-    for (int h = 0; h < H; ++h) {
-      put(work.dv, j * H + h, hn::Sub(at(work.p, j * width + H + h), constant(0.5)));
-      put(work.sum, j * H + h, constant(0.0));
-      put(work.own_sum, j * H + h, constant(0.0));
-    }
-  slot_factors<H>(scales.off_slot, model.beta * scales.o_mid, work.dv, slots, work.y, work.F);
-  slot_factors<H>(scales.own_slot, model.beta * scales.w_mid, work.dv, slots, work.y, work.own_F);
-  attend<H>(scales, L, width, work.p, work.w, work.o);
-  centre<H>(scales.off_pair, model.beta, scales.o_mid, scales.off_g_mid, work.o, queries, work.d_o, work.g);
-  centre<H>(scales.own_pair, model.beta, scales.w_mid, scales.own_g_mid, work.w, queries, work.dw, work.own_g);
+  const int L = model.blocks, slots = model.slots();
+  const double* const v = work.p + H * hn::Lanes(d);
+  clear(width, slots, work.dp);
+  slot_factors<H>(scales.off_slot, model.beta * scales.o_mid, v, width, slots, work.f);
+  slot_factors<H>(scales.own_slot, model.beta * scales.w_mid, v, width, slots, work.own_f);
+  attend<H>(scales, L, width, work.p, work.dw, work.d_o, work.own_g, work.g);
   constexpr decltype(&tile<H, 1>) rest[] = {nullptr, tile<H, 1>, tile<H, 2>, tile<H, 3>};
   for (int l = 0; l < L; ++l) {
     int r = 0;
     for (; r + 4 <= model.phases(); r += 4) tile<H, 4>(scales, width, work, l, r, gradient);
     if (r < model.phases()) rest[model.phases() - r](scales, width, work, l, r, gradient);
   }
-  if (gradient)
-    for (int j = 0; j < slots; ++j)
-      for (int h = 0; h < H; ++h) {
-        const int value = j * width + H + h;
-        const V others = hn::Mul(at(work.F, j * (H + 1)), at(work.sum, j * H + h));
-        const V all = hn::MulAdd(at(work.own_F, j * (H + 1)), at(work.own_sum, j * H + h), others);
-        put(work.dp, value, j % S == 0 ? all : hn::Add(all, at(work.dp, value)));  // no answer sits first
-        if (j % S == S - 1) put(work.dp, j * width + h, constant(0.0));            // and no query last
-      }
-  return hn::Mul(sum_of_losses<H>(scales, L, width, work.p, work.w, work.Z), constant(1.0 / queries));
+  return hn::Mul(sum_of_losses<H>(scales, L, width, work.p, work.dw, work.Z), constant(1.0 / model.queries()));
 }
 
 template <int H>

@@ -146,186 +146,187 @@ HWY_NOINLINE void pull_back(int blocks, int S, int gates, int width, const doubl
   }
 }
 
-/// F of each slot: f = e^(beta mid sum_h dv_h), f v.
+/// The slot's factor f = e^(beta mid sum_h dv_h) of `slots` slots, whose values stand at v, `width` vectors from slot to slot.
 template <int H>
-HWY_NOINLINE void slot_factors(const ShortExp& e, double beta_mid, const double* dv, int slots, double* y, double* F) {
+HWY_NOINLINE void slot_factors(const ShortExp& e, double beta_mid, const double* v, int width, int slots, double* f) {
   for (int j = 0; j < slots; ++j) {
-    V total = at(dv, std::size_t(j) * H);
-    for (int h = 1; h < H; ++h) total = hn::Add(total, at(dv, std::size_t(j) * H + h));
-    put(y, j, hn::Mul(constant(beta_mid), total));
+    V total = constant(-0.5 * H);
+    for (int h = 0; h < H; ++h) total = hn::Add(total, at(v, j * width + h));
+    put(f, j, hn::Mul(constant(beta_mid), total));
   }
-  exponentials(e, y, slots);
-  for (int j = 0; j < slots; ++j) {
-    const V f = at(y, j);
-    put(F, std::size_t(j) * (H + 1), f);
-    for (int h = 0; h < H; ++h)
-      put(F, std::size_t(j) * (H + 1) + 1 + h, hn::Mul(f, hn::Add(at(dv, std::size_t(j) * H + h), constant(0.5))));
-  }
+  exponentials(e, f, slots);
 }
 
-/// w and o [blocks S - blocks][H] of every query of `blocks` blocks, from their gates (theory.md section 2).
+/// Attention of every query of `blocks` blocks (theory.md section 2), from keys at p: dw and d_o [queries][H], beta times the
+/// distances of w and o from their centres, and the query's factors g = e^(beta / 2 sum_h a_h - shift), a = w and o.
 template <int H>
-HWY_NOINLINE void attend(const CentredScales& scales, int blocks, int width, const double* p, double* w, double* o) {
+HWY_NOINLINE void attend(const CentredScales& scales, int blocks, int width, const double* p, double* dw, double* d_o,
+                         double* own_g, double* g) {
   const Model& model = scales.model;
-  const std::size_t count = std::size_t(blocks) * model.phases() * H;
-  std::size_t k = 0;
-  for (int l = 0; l < blocks; ++l)
-    for (int r = 0; r < model.phases(); ++r)
-      for (int h = 0; h < H; ++h)
-        put(o, k++,
-            hn::Mul(constant(model.gamma), hn::Sub(at(p, std::size_t(l * model.positions + r) * width + h), constant(0.5))));
-  exponentials(scales.score, o, count);
-  for (k = 0; k < count; ++k) {
-    const V e = hn::Mul(constant(scales.score_mid), at(o, k));
-    const V other = hn::Div(constant(1.0), hn::Add(e, constant(model.blocks - 1.0)));
-    put(o, k, other);
-    put(w, k, hn::Mul(e, other));
-  }
-}
-
-/// beta (a - mid) of each query and head, and the query's factor g = e^(beta / 2 sum_h a_h - shift).
-template <int H>
-HWY_NOINLINE void centre(const ShortExp& e, double beta, double mid, double g_mid, const double* a, int queries, double* da,
-                         double* g) {
-  for (int q = 0; q < queries; ++q) {
-    V total = constant(0.0);
-    for (int h = 0; h < H; ++h) {
-      const std::size_t k = std::size_t(q) * H + h;
-      const V distance = hn::Mul(constant(beta), hn::Sub(at(a, k), constant(mid)));
-      put(da, k, distance);
-      total = hn::Add(total, distance);
+  const int phases = model.phases(), queries = blocks * phases;
+  for (int l = 0, k = 0; l < blocks; ++l)
+    for (int r = 0; r < phases; ++r)
+      for (int h = 0; h < H; ++h, ++k)
+        put(d_o, k, hn::Mul(constant(model.gamma), hn::Sub(at(p, (l * model.positions + r) * width + h), constant(0.5))));
+  exponentials(scales.score, d_o, std::size_t(queries) * H);
+  for (int q = 0, k = 0; q < queries; ++q) {
+    V w_total = constant(0.0), o_total = constant(0.0);
+    for (int h = 0; h < H; ++h, ++k) {
+      const V e = hn::Mul(constant(scales.score_mid), at(d_o, k));  // e^(gamma u)
+      const V o = hn::Div(constant(1.0), hn::Add(e, constant(model.blocks - 1.0)));
+      const V from_o = hn::Mul(constant(model.beta), hn::Sub(o, constant(scales.o_mid)));
+      const V from_w = hn::Mul(constant(model.beta), hn::MulSub(e, o, constant(scales.w_mid)));
+      put(d_o, k, from_o);
+      put(dw, k, from_w);
+      o_total = hn::Add(o_total, from_o);
+      w_total = hn::Add(w_total, from_w);
     }
-    put(g, q, hn::Mul(constant(0.5), total));
+    put(g, q, hn::Mul(constant(0.5), o_total));
+    put(own_g, q, hn::Mul(constant(0.5), w_total));
   }
-  exponentials(e, g, queries);
-  for (int q = 0; q < queries; ++q) put(g, q, hn::Mul(constant(g_mid), at(g, q)));
+  exponentials(scales.off_pair, g, queries);
+  exponentials(scales.own_pair, own_g, queries);
+  for (int q = 0; q < queries; ++q) {
+    put(g, q, hn::Mul(constant(scales.off_g_mid), at(g, q)));
+    put(own_g, q, hn::Mul(constant(scales.own_g_mid), at(own_g, q)));
+  }
 }
 
 /// y_jq = sum_h a_qh dv_jh for a tile of Q queries and `count` slots.
 template <int H, int Q>
-HWY_NOINLINE void pair_exponents(const double* a, const double* dv, int count, double* y) {
+HWY_INLINE void pair_exponents(const double* a, const double* v, int width, int count, double* y) {
+  V start[Q];  // dv = v - 1/2
+  for (int q = 0; q < Q; ++q) {
+    start[q] = at(a, q * H);
+    for (int h = 1; h < H; ++h) start[q] = hn::Add(start[q], at(a, q * H + h));
+    start[q] = hn::Mul(constant(-0.5), start[q]);
+  }
   for (int j = 0; j < count; ++j) {
     V total[Q];
+    for (int q = 0; q < Q; ++q) total[q] = start[q];
     for (int h = 0; h < H; ++h) {
-      const V v = at(dv, std::size_t(j) * H + h);
-      for (int q = 0; q < Q; ++q) {
-        const V a_qh = at(a, std::size_t(q) * H + h);
-        total[q] = h == 0 ? hn::Mul(a_qh, v) : hn::MulAdd(a_qh, v, total[q]);
-      }
+      const V v_jh = at(v, j * width + h);
+      for (int q = 0; q < Q; ++q) total[q] = hn::MulAdd(at(a, q * H + h), v_jh, total[q]);
     }
-    for (int q = 0; q < Q; ++q) put(y, std::size_t(j) * Q + q, total[q]);
+    for (int q = 0; q < Q; ++q) put(y, j * Q + q, total[q]);
   }
 }
 
-/// out[q] += sum_j P_jq F_j over `count` slots, for queries from .. from + some - 1 of a tile of Q.
+/// P_jq <- P_jq f_j, and out[q] += sum_j P_jq, sum_j P_jq v_j over `count` slots, for `some` queries of a tile of Q from `from` on.
 template <int H, int Q, int from, int some>
-HWY_NOINLINE void contract(const double* P, const double* F, int count, V (&out)[Q][H + 1]) {
+HWY_INLINE void contract(double* P, const double* f, const double* v, int width, int count, V (&out)[Q][H + 1]) {
   V total[some][H + 1];
   for (int q = 0; q < some; ++q)
     for (int h = 0; h <= H; ++h) total[q][h] = out[from + q][h];
   for (int j = 0; j < count; ++j) {
     V p[some];
-    for (int q = 0; q < some; ++q) p[q] = at(P, std::size_t(j) * Q + from + q);
-    for (int h = 0; h <= H; ++h) {
-      const V F_jh = at(F, std::size_t(j) * (H + 1) + h);
-      for (int q = 0; q < some; ++q) total[q][h] = hn::MulAdd(p[q], F_jh, total[q][h]);
+    const V f_j = at(f, j);
+    for (int q = 0; q < some; ++q) {
+      p[q] = hn::Mul(at(P, j * Q + from + q), f_j);
+      put(P, j * Q + from + q, p[q]);
+      total[q][0] = hn::Add(total[q][0], p[q]);
+    }
+    for (int h = 0; h < H; ++h) {
+      const V v_jh = at(v, j * width + h);
+      for (int q = 0; q < some; ++q) total[q][1 + h] = hn::MulAdd(p[q], v_jh, total[q][1 + h]);
     }
   }
   for (int q = 0; q < some; ++q)
     for (int h = 0; h <= H; ++h) out[from + q][h] = total[q][h];
 }
 
-/// The same for all queries of the tile, two at a time where registers do not hold all sums.
+/// P_jq = f_j e^(sum_h a_qh dv_jh) for a tile of Q queries and `count` slots, and out[q] += sum_j P_jq, sum_j P_jq v_j; in
+/// stretches that stay in the nearest cache.
 template <int H, int Q>
-HWY_INLINE void contract_all(const double* P, const double* F, int count, V (&out)[Q][H + 1]) {
-  if constexpr (Q * (H + 1) <= 12 || Q <= 2) {
-    contract<H, Q, 0, Q>(P, F, count, out);
-  } else {
-    contract<H, Q, 0, 2>(P, F, count, out);
-    contract<H, Q, 2, Q - 2>(P, F, count, out);
-  }
-}
-
-/// P_jq = e^(sum_h a_qh dv_jh) for a tile of Q queries and `count` slots, and out[q] += sum_j P_jq F_j; in stretches that stay in
-/// the nearest cache.
-template <int H, int Q>
-HWY_NOINLINE void sum_over_slots(const ShortExp& e, const double* a, const double* dv, const double* F, int count, double* P,
-                                 V (&out)[Q][H + 1]) {
+HWY_NOINLINE void sum_over_slots(const ShortExp& e, const double* a, const double* f, const double* v, int width, int count,
+                                 double* P, V (&out)[Q][H + 1]) {
   constexpr int stretch = 32;
   const std::size_t lanes = hn::Lanes(d);
   for (int j = 0; j < count; j += stretch) {
     const int some = std::min(stretch, count - j);
     double* const P_j = P + std::size_t(j) * Q * lanes;
-    pair_exponents<H, Q>(a, dv + std::size_t(j) * H * lanes, some, P_j);
+    const double *const f_j = f + j * lanes, *const v_j = v + std::size_t(j) * width * lanes;
+    pair_exponents<H, Q>(a, v_j, width, some, P_j);
     exponentials(e, P_j, std::size_t(some) * Q);
-    contract_all<H, Q>(P_j, F + std::size_t(j) * (H + 1) * lanes, some, out);
-  }
-}
-
-/// sum_jh += sum_q c_qh P_jq over `count` slots.
-template <int H, int Q>
-HWY_NOINLINE void accumulate(const double* P, const V (&c)[Q][H], int count, double* sum) {
-  for (int j = 0; j < count; ++j) {
-    V p[Q];
-    for (int q = 0; q < Q; ++q) p[q] = at(P, std::size_t(j) * Q + q);
-    for (int h = 0; h < H; ++h) {
-      V total = at(sum, std::size_t(j) * H + h);
-      for (int q = 0; q < Q; ++q) total = hn::MulAdd(c[q][h], p[q], total);
-      put(sum, std::size_t(j) * H + h, total);
+    if constexpr (Q * (H + 1) <= 12 || Q <= 2) {
+      contract<H, Q, 0, Q>(P_j, f_j, v_j, width, some, out);
+    } else {  // two at a time, where registers do not hold all sums
+      contract<H, Q, 0, 2>(P_j, f_j, v_j, width, some, out);
+      contract<H, Q, 2, Q - 2>(P_j, f_j, v_j, width, some, out);
     }
   }
 }
 
-/// From a tile's sums off, own [Q][H + 1] of P f and P f v: Z of its queries, the gradient with respect to their keys and the
-/// answers' terms of that with respect to values, and the coefficients c with which P f of other and own slots enters the latter. p
-/// and dp point to the first query's gates, w and o to its attention.
+/// dv_jh += sum_q c_qh P_jq over `count` slots, whose dLoss/dv stands at dv, `width` vectors from slot to slot.
 template <int H, int Q>
-HWY_NOINLINE void query_gradients(const CentredScales& scales, int width, const double* p, const double* w, const double* o,
+HWY_NOINLINE void accumulate(const double* P, const V (&c)[Q][H], int width, int count, double* dv) {
+  for (int j = 0; j < count; ++j) {
+    V p[Q];
+    for (int q = 0; q < Q; ++q) p[q] = at(P, j * Q + q);
+    for (int h = 0; h < H; ++h) {
+      V total = at(dv, j * width + h);
+      for (int q = 0; q < Q; ++q) total = hn::MulAdd(c[q][h], p[q], total);
+      put(dv, j * width + h, total);
+    }
+  }
+}
+
+/// From a tile's sums off, own [Q][H + 1] over slots of other blocks and of its own: Z of its queries, the gradient with respect to
+/// their keys, the answers' terms of that with respect to values, and the coefficients c with which P enters the latter. p and dp
+/// point to the first query's gates, dw, d_o, g and own_g to its attention.
+template <int H, int Q>
+HWY_NOINLINE void query_gradients(const CentredScales& scales, int width, const double* p, const double* dw, const double* d_o,
                                   const double* g, const double* own_g, const V (&off)[Q][H + 1], const V (&own)[Q][H + 1],
                                   double* Z, double* dp, V (&off_scale)[Q], V (&off_c)[Q][H], V (&own_c)[Q][H]) {
   const Model& model = scales.model;
-  const V per_query = constant(model.beta / model.queries());
+  const V per_query = constant(model.beta / model.queries()), per_beta = constant(1.0 / model.beta);
   for (int q = 0; q < Q; ++q) {
     const V Z_q = hn::MulAdd(at(own_g, q), own[q][0], hn::MulAdd(at(g, q), off[q][0], constant(scales.outside)));
     put(Z, q, Z_q);
     const V scale = hn::Div(per_query, Z_q), own_scale = hn::Mul(scale, at(own_g, q));
     off_scale[q] = hn::Mul(scale, at(g, q));
     for (int h = 0; h < H; ++h) {
-      const std::size_t key = std::size_t(q) * width + h, value = key + width + H;
-      const V w_qh = at(w, std::size_t(q) * H + h);
+      const int key = q * width + h, value = key + width + H;
+      const V w = hn::MulAdd(per_beta, at(dw, q * H + h), constant(scales.w_mid));
+      const V o = hn::MulAdd(per_beta, at(d_o, q * H + h), constant(scales.o_mid));
       const V dloss_dw = hn::NegMulAdd(per_query, at(p, value), hn::Mul(own_scale, own[q][1 + h]));
       const V dloss_do = hn::Mul(off_scale[q], off[q][1 + h]);
-      const V slope = hn::Mul(hn::Mul(constant(model.gamma), w_qh), hn::Sub(constant(1.0), w_qh));          // w' = gamma w (1 - w)
+      const V slope = hn::Mul(hn::Mul(constant(model.gamma), w), hn::Sub(constant(1.0), w));                // w' = gamma w (1 - w)
       put(dp, key, hn::Mul(slope, hn::NegMulAdd(constant(1.0 / (model.blocks - 1)), dloss_do, dloss_dw)));  // o' = -w' / (L - 1)
-      put(dp, value, hn::Neg(hn::Mul(per_query, w_qh)));
-      own_c[q][h] = hn::Mul(own_scale, w_qh);
-      off_c[q][h] = hn::Mul(off_scale[q], at(o, std::size_t(q) * H + h));
+      put(dp, value, hn::NegMulAdd(per_query, w, at(dp, value)));
+      own_c[q][h] = hn::Mul(own_scale, w);
+      off_c[q][h] = hn::Mul(off_scale[q], o);
     }
   }
 }
 
 /// Sum over the queries of `blocks` blocks of log Z - beta m of the answer.
 template <int H>
-HWY_NOINLINE V sum_of_losses(const CentredScales& scales, int blocks, int width, const double* p, const double* w,
+HWY_NOINLINE V sum_of_losses(const CentredScales& scales, int blocks, int width, const double* p, const double* dw,
                              const double* Z) {
   const Model& model = scales.model;
   const int queries = blocks * model.phases();
-  V answers = constant(0.0), logs = constant(queries * scales.shift);
+  V from_mid = constant(0.0), at_mid = constant(0.0),
+    logs = constant(queries * scales.shift);  // beta m = dw . v + beta w_mid sum v
+  for (int l = 0, k = 0; l < blocks; ++l)
+    for (int r = 1; r < model.positions; ++r)
+      for (int h = 0; h < H; ++h, ++k) {
+        const V v = at(p, (l * model.positions + r) * width + H + h);
+        from_mid = hn::MulAdd(at(dw, k), v, from_mid);
+        at_mid = hn::Add(at_mid, v);
+      }
   int q = 0;
-  for (int l = 0; l < blocks; ++l)
-    for (int r = 0; r < model.phases(); ++r, ++q)
-      for (int h = 0; h < H; ++h)
-        answers =
-            hn::MulAdd(at(w, std::size_t(q) * H + h), at(p, std::size_t(l * model.positions + r + 1) * width + H + h), answers);
-  q = 0;
   if (scales.products_fit)  // one logarithm for four
     for (; q + 4 <= queries; q += 4) {
       const V product = hn::Mul(hn::Mul(at(Z, q), at(Z, q + 1)), hn::Mul(at(Z, q + 2), at(Z, q + 3)));
       logs = hn::Add(logs, hn::Log(d, product));
     }
   for (; q < queries; ++q) logs = hn::Add(logs, hn::Log(d, at(Z, q)));
-  return hn::NegMulAdd(constant(model.beta), answers, logs);
+  return hn::Sub(logs, hn::MulAdd(constant(model.beta * scales.w_mid), at_mid, from_mid));
 }
+
+/// dLoss/dgates of `slots` slots before any query has been seen.
+HWY_INLINE void clear(int width, int slots, double* dp) { std::fill_n(dp, std::size_t(slots) * width * hn::Lanes(d), 0.0); }
 
 }  // namespace
 }  // namespace HWY_NAMESPACE

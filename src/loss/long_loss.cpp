@@ -125,10 +125,10 @@ class LongContext {
         groups_((scales.model.blocks + int(hn::Lanes(d)) - 1) / int(hn::Lanes(d))),
         slots_(std::size_t(groups_) * scales.model.positions),
         places_(slots_ * hn::MaxLanes(d)),
-        gates_(vectors(slots_ * (2 * width + 2 * H + 1))),
+        gates_(vectors(slots_ * (2 * width + H + 1))),
         losses_(chunks) {
     const std::size_t S = scales.model.positions, count = monomials_.size();
-    for (int chunk = 0; chunk < chunks; ++chunk) scratch_.push_back(vectors(6 * count + S * (7 * H + 13)));  // see Scratch
+    for (int chunk = 0; chunk < chunks; ++chunk) scratch_.push_back(vectors(6 * count + S * (2 * H + 12)));  // see Scratch
   }
 
   double loss(const TokenLines& exponentials, std::span<const Token> context, TokenLines* gradient) {
@@ -155,14 +155,12 @@ class LongContext {
         return place;
       };
       slot_moments = claim(monomials), query_moments = claim(monomials), powers = claim(4 * monomials);
-      w = claim(Q * H), o = claim(Q * H), dw = claim(Q * H), d_o = claim(Q * H);
-      own_F = claim(S * (H + 1)), sum = claim(S * H), own_sum = claim(S * H);
-      g = claim(Q), own_g = claim(Q), Z = claim(Q), y = claim(S);
-      P = claim(4 * S), own_P = claim(4 * S);
+      dw = claim(Q * H), d_o = claim(Q * H), g = claim(Q), own_g = claim(Q), Z = claim(Q);
+      own_f = claim(S), P = claim(4 * S), own_P = claim(4 * S);
     }
 
     double *slot_moments, *query_moments, *powers;
-    double *w, *o, *dw, *d_o, *own_F, *sum, *own_sum, *g, *own_g, *Z, *y, *P, *own_P;
+    double *dw, *d_o, *g, *own_g, *Z, *own_f, *P, *own_P;
   };
 
   static hwy::AlignedFreeUniquePtr<double[]> vectors(std::size_t count) {
@@ -180,7 +178,7 @@ class LongContext {
   }
 
   int first_group(int chunk) const { return int(std::int64_t(groups_) * chunk / chunks_); }
-  /// Numbers of a group's slots: gates and their gradients [S][width], dv [S][H] and F [S][H + 1].
+  /// Numbers of a group's slots: gates and their gradients [S][width], dv [S][H] and their factors f [S].
   double* part(std::size_t offset, std::size_t each, int group) const {
     const std::size_t S = scales_.model.positions;
     return gates_.get() + (offset * slots_ + group * S * each) * hn::Lanes(d);
@@ -188,7 +186,8 @@ class LongContext {
   double* p(int group) const { return part(0, width_, group); }
   double* dp(int group) const { return part(width_, width_, group); }
   double* dv(int group) const { return part(2 * width_, H, group); }
-  double* F(int group) const { return part(2 * width_ + H, H + 1, group); }
+  double* f(int group) const { return part(2 * width_ + H, 1, group); }
+  double* v(int group) const { return p(group) + H * hn::Lanes(d); }  ///< values, width vectors from slot to slot
 
   /// 1 in the lanes that hold a block of the context, 0 beyond its last one.
   V present(int group) const {
@@ -227,7 +226,7 @@ class LongContext {
       normalize(1, S, 2 * H, width_, p(group));
       for (int r = 0; r < S; ++r)
         for (int h = 0; h < H; ++h) put(dv(group), r * H + h, hn::Sub(at(p(group), r * width_ + H + h), constant(0.5)));
-      slot_factors<H>(scales_.off_slot, model.beta * scales_.o_mid, dv(group), S, own.y, F(group));
+      slot_factors<H>(scales_.off_slot, model.beta * scales_.o_mid, v(group), width_, S, f(group));
       int r = 0;
       for (; r + 4 <= S; r += 4) slot_moments<4>(own, group, r);
       for (; r < S; ++r) slot_moments<1>(own, group, r);
@@ -237,7 +236,7 @@ class LongContext {
   template <int slots>
   HWY_INLINE void slot_moments(const Scratch& own, int group, int r) {
     V weight[slots];
-    for (int k = 0; k < slots; ++k) weight[k] = hn::Mul(present(group), at(F(group), (r + k) * (H + 1)));
+    for (int k = 0; k < slots; ++k) weight[k] = hn::Mul(present(group), at(f(group), r + k));
     add_moments<slots>(monomials_, dv(group) + std::size_t(r) * H * hn::Lanes(d), weight, own.powers, own.slot_moments);
   }
 
@@ -248,26 +247,15 @@ class LongContext {
     std::fill_n(own.query_moments, monomials_.size() * hn::Lanes(d), 0.0);
     V loss = constant(0.0);
     for (int group = first_group(chunk); group < first_group(chunk + 1); ++group) {
-      slot_factors<H>(scales_.own_slot, model.beta * scales_.w_mid, dv(group), S, own.y, own.own_F);
-      attend<H>(scales_, 1, width_, p(group), own.w, own.o);
-      centre<H>(scales_.off_pair, model.beta, scales_.o_mid, scales_.off_g_mid, own.o, Q, own.d_o, own.g);
-      centre<H>(scales_.own_pair, model.beta, scales_.w_mid, scales_.own_g_mid, own.w, Q, own.dw, own.own_g);
-      for (int k = 0; k < S * H; ++k) put(own.sum, k, constant(0.0)), put(own.own_sum, k, constant(0.0));
+      clear(width_, S, dp(group));
+      slot_factors<H>(scales_.own_slot, model.beta * scales_.w_mid, v(group), width_, S, own.own_f);
+      attend<H>(scales_, 1, width_, p(group), own.dw, own.d_o, own.own_g, own.g);
       int r = 0;
       for (; r + 4 <= Q; r += 4) tile<4>(own, group, r, gradient);
       if (Q - r == 3) tile<3>(own, group, r, gradient);
       if (Q - r == 2) tile<2>(own, group, r, gradient);
       if (Q - r == 1) tile<1>(own, group, r, gradient);
-      loss = hn::MulAdd(present(group), sum_of_losses<H>(scales_, 1, width_, p(group), own.w, own.Z), loss);
-      if (!gradient) continue;
-      for (int s = 0; s < S; ++s)
-        for (int h = 0; h < H; ++h) {
-          const int value = s * width_ + H + h;
-          const V off = hn::Mul(at(F(group), s * (H + 1)), at(own.sum, s * H + h));
-          const V all = hn::MulAdd(at(own.own_F, s * (H + 1)), at(own.own_sum, s * H + h), off);
-          put(dp(group), value, s == 0 ? all : hn::Add(all, at(dp(group), value)));  // no answer sits first
-          if (s == S - 1) put(dp(group), s * width_ + h, constant(0.0));             // and no query last
-        }
+      loss = hn::MulAdd(present(group), sum_of_losses<H>(scales_, 1, width_, p(group), own.dw, own.Z), loss);
     }
     losses_[chunk] = hn::GetLane(hn::SumOfLanes(d, loss));
   }
@@ -282,23 +270,24 @@ class LongContext {
     V off[Q][H + 1], mine[Q][H + 1], self[Q][H + 1], off_scale[Q], off_c[Q][H], own_c[Q][H];
     for (int q = 0; q < Q; ++q)
       for (int h = 0; h <= H; ++h) mine[q][h] = self[q][h] = constant(0.0);
-    sum_over_slots<H, Q>(scales_.off_pair, d_o, dv(group), F(group), S, own.P, mine);
-    sum_over_slots<H, Q>(scales_.own_pair, from(own.dw, H, r), dv(group), own.own_F, S, own.own_P, self);
+    sum_over_slots<H, Q>(scales_.off_pair, d_o, f(group), v(group), width_, S, own.P, mine);
+    sum_over_slots<H, Q>(scales_.own_pair, from(own.dw, H, r), own.own_f, v(group), width_, S, own.own_P, self);
     evaluate_all<H>(monomials_, monomials_.up_to(degree_), slot_polynomial_.data(), d_o, Q, own.powers, off);
     for (int q = 0; q < Q; ++q) {  // all slots, sum P f and sum P f (1/2 + dv), less the block's own
       for (int h = 1; h <= H; ++h) off[q][h] = hn::Sub(hn::MulAdd(constant(0.5), off[q][0], off[q][h]), mine[q][h]);
       off[q][0] = hn::Sub(off[q][0], mine[q][0]);
     }
-    query_gradients<H, Q>(scales_, width_, from(p(group), width_, r), from(own.w, H, r), from(own.o, H, r), from(own.g, 1, r),
+    query_gradients<H, Q>(scales_, width_, from(p(group), width_, r), from(own.dw, H, r), d_o, from(own.g, 1, r),
                           from(own.own_g, 1, r), off, self, from(own.Z, 1, r), from(dp(group), width_, r), off_scale, off_c, own_c);
     if (!gradient) return;
-    accumulate<H, Q>(own.own_P, own_c, S, own.own_sum);
+    double* const dvalues = from(dp(group), 1, H);
+    accumulate<H, Q>(own.own_P, own_c, width_, S, dvalues);
     for (int q = 0; q < Q; ++q) {
       off_scale[q] = hn::Mul(present(group), off_scale[q]);
       for (int h = 0; h < H; ++h) off_c[q][h] = hn::Neg(off_c[q][h]);
     }
     add_moments<Q>(monomials_, d_o, off_scale, own.powers, own.query_moments);
-    accumulate<H, Q>(own.P, off_c, S, own.sum);
+    accumulate<H, Q>(own.P, off_c, width_, S, dvalues);
   }
 
   HWY_NOINLINE void answer(int chunk, TokenLines& gradient) {
@@ -316,11 +305,11 @@ class LongContext {
         evaluate_all<H>(monomials_, monomials_.up_to(degree_), query_polynomial_.data(), dv(group) + s * H * lanes, some,
                         own.powers, G);
         for (int k = 0; k < some; ++k) {
-          const V f = at(F(group), (s + k) * (H + 1));
+          const V factor = at(f(group), s + k);
           for (int h = 0; h < H; ++h) {
             const int value = (s + k) * width_ + H + h;
             const V sum = hn::MulAdd(constant(scales_.o_mid), G[k][0], hn::Mul(constant(1.0 / model.beta), G[k][1 + h]));
-            put(dp(group), value, hn::MulAdd(f, sum, at(dp(group), value)));
+            put(dp(group), value, hn::MulAdd(factor, sum, at(dp(group), value)));
           }
         }
       }
