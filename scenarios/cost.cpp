@@ -88,7 +88,8 @@ Cost diagram_cost(Scenario scenario) {
   const double H = largest(d, DiagramNumber::heads, m.heads), S = largest(d, DiagramNumber::positions, m.positions);
   m.heads = int(H), m.positions = int(S), m.vocabulary = int(largest(d, DiagramNumber::vocabulary, m.vocabulary));
   const double cells = double(d.cells) * d.cells, finest = cells * std::pow(4.0, d.refine);
-  scenario.contexts.count = 1, scenario.search.starts = d.starts, scenario.sweep.seeds = d.seeds;
+  scenario.contexts.count = 1, scenario.contexts.sampling = Sampling::independent;  // a search takes one context
+  scenario.search.starts = d.starts, scenario.sweep.seeds = d.seeds;
   const Sizes n(m);
   const Cost cell = d.what == DiagramQuestion::theorem1   ? search_cost(scenario, n)
                     : d.what == DiagramQuestion::theorem2 ? coverage_cost(scenario, n)
