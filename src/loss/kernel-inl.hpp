@@ -61,7 +61,7 @@ HWY_INLINE void polynomial_of(int degree, const double* coefficient, double* y, 
   by_degree[degree - 1](coefficient, y, count);
 }
 
-HWY_INLINE void exponentials(const ShortExp& e, double* y, std::size_t count) {
+HWY_NOINLINE void exponentials(const ShortExp& e, double* y, std::size_t count) {
   if (e.degree > 0)
     return polynomial_of(e.degree, e.coefficient.data(), y, count, std::make_integer_sequence<int, ShortExp::most>());
   for (std::size_t i = 0; i < count; ++i) put(y, i, hn::Exp(d, at(y, i)));

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #undef HWY_TARGET_INCLUDE
@@ -252,9 +253,8 @@ class LongContext {
       attend<H>(scales_, 1, width_, p(group), own.dw, own.d_o, own.own_g, own.g);
       int r = 0;
       for (; r + 4 <= Q; r += 4) tile<4>(own, group, r, gradient);
-      if (Q - r == 3) tile<3>(own, group, r, gradient);
-      if (Q - r == 2) tile<2>(own, group, r, gradient);
-      if (Q - r == 1) tile<1>(own, group, r, gradient);
+      if (Q - r == 3) tile<3>(own, group, std::exchange(r, Q), gradient);
+      for (; r < Q; ++r) tile<1>(own, group, r, gradient);
       loss = hn::MulAdd(present(group), sum_of_losses<H>(scales_, 1, width_, p(group), own.dw, own.Z), loss);
     }
     losses_[chunk] = hn::GetLane(hn::SumOfLanes(d, loss));
