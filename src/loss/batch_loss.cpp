@@ -10,7 +10,9 @@
 #include "batch_loss.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #undef HWY_TARGET_INCLUDE
@@ -122,9 +124,14 @@ double run(const CentredScales& scales, const TokenLines& exponentials_of, const
   return loss;
 }
 
+template <int... H>
+constexpr std::array<decltype(&run<1>), sizeof...(H)> runs(std::integer_sequence<int, H...>) {
+  return {run<H + 1>...};
+}
+
 double BatchLoss(const CentredScales& scales, const TokenLines& exponentials, const Contexts& contexts, std::size_t first,
                  std::size_t last, TokenLines* gradient) {
-  constexpr decltype(&run<1>) by_heads[] = {run<1>, run<2>, run<3>, run<4>, run<5>, run<6>, run<7>, run<8>};
+  constexpr auto by_heads = runs(std::make_integer_sequence<int, TokenLines::most_heads>());
   return by_heads[scales.model.heads - 1](scales, exponentials, contexts, first, last, gradient);
 }
 

@@ -12,6 +12,7 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -340,9 +341,14 @@ double run(const CentredScales& scales, const MomentPlan& plan, const TokenLines
   return loss;
 }
 
+template <int... H>
+constexpr std::array<decltype(&run<1>), sizeof...(H)> runs(std::integer_sequence<int, H...>) {
+  return {run<H + 1>...};
+}
+
 double LongLoss(const CentredScales& scales, const MomentPlan& plan, const TokenLines& exponentials, const Contexts& contexts,
                 std::size_t first, std::size_t last, int chunks, TokenLines* gradient) {
-  constexpr decltype(&run<1>) by_heads[] = {run<1>, run<2>, run<3>, run<4>, run<5>, run<6>, run<7>, run<8>};
+  constexpr auto by_heads = runs(std::make_integer_sequence<int, TokenLines::most_heads>());
   return by_heads[scales.model.heads - 1](scales, plan, exponentials, contexts, first, last, chunks, gradient);
 }
 

@@ -14,7 +14,7 @@ namespace phaselock {
 /// `grain`: a token of a context costs one stretch of memory instead of 2 H distant ones.
 struct TokenLines {
   static constexpr int grain = 4;
-  static constexpr int most_heads = 8;  ///< the kernels are compiled for 1 .. 8 heads
+  static constexpr int most_heads = PHASELOCK_KERNEL_HEADS;  ///< the kernels are compiled for 1 .. most_heads heads
 
   explicit TokenLines(const Model& model);  ///< all zero
 
