@@ -1,12 +1,15 @@
-// How the kernel across blocks is laid out. A vector holds the same number of several blocks of one context, one a lane. What a
-// block has to do with itself is the same as in the kernel across contexts (kernel-inl.hpp). What it has to do with the others goes
-// through two sets of moments, for which all blocks have to wait for each other:
-//   read     gates of each block, and the moments of its slots: sum_j f_j dv_j^alpha
-//   query    each query evaluates the polynomial of these in its beta do, takes off its own block's part, and adds w's own. That
-//   gives Z, the
-//            gradients of keys, and the moments of the queries: sum_q c_q (beta do_q)^alpha with c = g / Z
-//   answer   each slot evaluates the polynomial of these in its dv: dLoss/dv_h = f (oc G + dG/ddv_h / beta), and gradients go back.
-// Moments are summed for each chunk of blocks, and over chunks in order.
+// How the kernel across blocks is laid out. A vector holds the same number of several blocks of one context, one a lane; these
+// blocks are a group. What a block has to do with itself is the same as in the kernel across contexts (kernel-inl.hpp). What it has
+// to do with the others goes through two sets of moments (moments.hpp), for which all blocks have to wait for each other:
+//   read     gates of each block, and the moments of its slots, sum_j f_j dv_j^alpha / alpha!
+//   query    each query evaluates the polynomial of all slots' moments less its own block's in its beta do. With the pairs of its
+//            own block that gives Z, the gradients of keys, and the moments of the queries, sum_q c_q (beta do_q)^alpha / alpha!
+//            with c = g / Z
+//   answer   each slot evaluates the polynomial of all queries' moments less its own block's in its dv, which gives G and its
+//            derivatives; dLoss/dv_h = f (oc G + dG/ddv_h / beta), and gradients go back.
+// Points, slots or queries, go in tiles of four or eight. A tile's monomials are products of one of the left and one of the right
+// half of the variables, so that both moments and polynomials are small matrix products. Sums over blocks are taken for each chunk
+// of groups, and over chunks in order.
 #include "long_loss.hpp"
 
 #include <tbb/parallel_for.h>
@@ -24,6 +27,7 @@
 #include <hwy/cache_control.h>
 
 #include "kernel-inl.hpp"
+#include "large_pages.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace phaselock {
@@ -37,81 +41,127 @@ void for_each_chunk(int chunks, const Body& body) {
   tbb::parallel_for(0, chunks, body);
 }
 
-/// sums_alpha += sum_u weight_u x_u^alpha for all monomials and `points` points x [points][H]; powers is scratch,
-/// [monomials][points].
-template <int points>
-HWY_NOINLINE void add_moments(const Monomials& monomials, const double* x, const V (&weight)[points], double* powers,
-                              double* sums) {
-  const int count = monomials.size(), H = monomials.variables;
-  const int* const parent = monomials.parent.data();
-  const int* const variable = monomials.variable.data();
-  V total = at(sums, 0);
-  for (int u = 0; u < points; ++u) {
-    put(powers, u, weight[u]);
-    total = hn::Add(total, weight[u]);
-  }
-  put(sums, 0, total);
-  for (int i = 1; i < count; ++i) {
-    total = at(sums, i);
-    for (int u = 0; u < points; ++u) {
-      const V power = hn::Mul(at(powers, parent[i] * points + u), at(x, u * H + variable[i]));
-      put(powers, i * points + u, power);
-      total = hn::Add(total, power);
-    }
-    put(sums, i, total);
+// Points go in tiles of T; the numbers of a tile are [..][T]. Pointers and sizes are copied before loops, because to the compiler a
+// vector that is stored may be anything.
+
+/// powers [monomials][T] <- x^alpha / alpha! of a tile's points x [variables][T].
+template <int T>
+HWY_NOINLINE void divided_powers(const Monomials& monomials, const double* x, double* powers) {
+  const int *const parent = monomials.parent.data(), *const variable = monomials.variable.data(), size = monomials.size();
+  const double* const share = monomials.share.data();
+  HWY_UNROLL(16)
+  for (int u = 0; u < T; ++u) put(powers, u, constant(1.0));
+  for (int i = 1; i < size; ++i) {
+    const double *const from = powers + parent[i] * T * hn::Lanes(d), *const factor = x + variable[i] * T * hn::Lanes(d);
+    double* const to = powers + i * T * hn::Lanes(d);
+    const V share_i = constant(share[i]);
+    HWY_UNROLL(16)
+    for (int u = 0; u < T; ++u) put(to, u, hn::Mul(hn::Mul(share_i, at(from, u)), at(factor, u)));
   }
 }
 
-/// The polynomial with `coefficients` [count][H + 1] at points x [points][H], and its derivatives: out[u] = F, dF/dx_1, .. dF/dx_H.
-template <int H, int points>
-HWY_NOINLINE void evaluate(const Monomials& monomials, int count, const double* coefficients, const double* x, double* powers,
-                           V (*out)[H + 1]) {
-  V total[points][H + 1];
-  for (int u = 0; u < points; ++u) {
-    put(powers, u, constant(1.0));
-    for (int h = 0; h <= H; ++h) total[u][h] = constant(coefficients[h]);
-  }
-  const int* const parent = monomials.parent.data();
-  const int* const variable = monomials.variable.data();
-  for (int i = 1; i < count; ++i) {
-    V power[points];
-    for (int u = 0; u < points; ++u) {
-      power[u] = hn::Mul(at(powers, parent[i] * points + u), at(x, u * H + variable[i]));
-      put(powers, i * points + u, power[u]);
+/// moments_alpha += sum_u weight_u x_u^alpha / alpha!, of the first tile = instead of +=, and sums_alpha += the group's moments
+/// after the last tile. left and right: powers of the halves.
+template <int T>
+HWY_NOINLINE void add_moments(const MomentTable& table, const double* left, const double* right, const double* weight,
+                              double* moments, bool first, bool last, double* sums) {
+  const int* const columns = table.columns.data();
+  const int rows = table.left.size();
+  for (int a = 0; a < rows; ++a, left += T * hn::Lanes(d)) {
+    V weighted[T];
+    HWY_UNROLL(16)
+    for (int u = 0; u < T; ++u) weighted[u] = hn::Mul(at(weight, u), at(left, u));
+    const double* column = right;
+    for (const double* const end = moments + columns[a] * hn::Lanes(d); moments != end;
+         moments += hn::Lanes(d), sums += hn::Lanes(d), column += T * hn::Lanes(d)) {
+      V total = hn::Mul(weighted[0], at(column, 0));
+      HWY_UNROLL(16)
+      for (int u = 1; u < T; ++u) total = hn::MulAdd(weighted[u], at(column, u), total);
+      if (!first) total = hn::Add(total, at(moments, 0));
+      put(moments, 0, total);
+      if (last) put(sums, 0, hn::Add(total, at(sums, 0)));
     }
-    for (int h = 0; h <= H; ++h) {
-      const V c = constant(coefficients[i * (H + 1) + h]);
-      for (int u = 0; u < points; ++u) total[u][h] = hn::MulAdd(power[u], c, total[u][h]);
-    }
   }
-  for (int u = 0; u < points; ++u)
-    for (int h = 0; h <= H; ++h) out[u][h] = total[u][h];
 }
 
-/// The same for any number of points.
-template <int H>
-HWY_INLINE void evaluate_all(const Monomials& monomials, int count, const double* coefficients, const double* x, int points,
-                             double* powers, V (*out)[H + 1]) {
+/// out [variables of the half][T] <- derivatives, from the powers of one half and sums over the other half.
+template <int T>
+HWY_INLINE void derivatives(const Monomials& monomials, const double* powers, const double* sums, double* out) {
+  const int size = monomials.raisable();
+  for (int h = 0; h < monomials.variables; ++h) {
+    const int* const raised = monomials.raised[h].data();
+    V total[T];
+    HWY_UNROLL(16)
+    for (int u = 0; u < T; ++u) total[u] = hn::Mul(at(powers, u), at(sums, raised[0] * T + u));
+    for (int i = 1; i < size; ++i) {
+      const double *const power = powers + i * T * hn::Lanes(d), *const sum = sums + raised[i] * T * hn::Lanes(d);
+      HWY_UNROLL(16)
+      for (int u = 0; u < T; ++u) total[u] = hn::MulAdd(at(power, u), at(sum, u), total[u]);
+    }
+    HWY_UNROLL(16)
+    for (int u = 0; u < T; ++u) put(out, h * T + u, total[u]);
+  }
+}
+
+/// out [1 + variables][T] <- F, dF/dx_1, .. of F = sum_alpha c_alpha x^alpha / alpha! at a tile's points. sums is scratch,
+/// [monomials of a half][T].
+template <int T>
+HWY_NOINLINE void evaluate_tile(const MomentTable& table, const double* c, const double* left, const double* right, double* sums,
+                                double* out) {
+  const int rows = table.left.size(), right_size = table.right.size();
+  const int *const columns = table.columns.data(), *const row = table.row.data(), *const rows_of = table.rows.data();
   const std::size_t lanes = hn::Lanes(d);
-  int u = 0;
-  for (; u + 2 <= points; u += 2) evaluate<H, 2>(monomials, count, coefficients, x + u * H * lanes, powers, out + u);
-  if (u < points) evaluate<H, 1>(monomials, count, coefficients, x + u * H * lanes, powers, out + u);
+  V F[T];
+  const double* c_ab = c;
+  for (int a = 0; a < rows; ++a) {
+    V total[T];
+    const V first = at(c_ab, 0);
+    HWY_UNROLL(16)
+    for (int u = 0; u < T; ++u) total[u] = hn::Mul(first, at(right, u));
+    const double* column = right;
+    c_ab += lanes;
+    for (const double* const end = c_ab + (columns[a] - 1) * lanes; c_ab != end; c_ab += lanes) {
+      column += T * lanes;
+      const V coefficient = at(c_ab, 0);
+      HWY_UNROLL(16)
+      for (int u = 0; u < T; ++u) total[u] = hn::MulAdd(coefficient, at(column, u), total[u]);
+    }
+    HWY_UNROLL(16)
+    for (int u = 0; u < T; ++u) put(sums, a * T + u, total[u]);
+  }
+  HWY_UNROLL(16)
+  for (int u = 0; u < T; ++u) F[u] = at(sums, u);  // the first power is 1
+  for (int a = 1; a < rows; ++a) {
+    HWY_UNROLL(16)
+    for (int u = 0; u < T; ++u) F[u] = hn::MulAdd(at(left, a * T + u), at(sums, a * T + u), F[u]);
+  }
+  HWY_UNROLL(16)
+  for (int u = 0; u < T; ++u) put(out, u, F[u]);
+  derivatives<T>(table.left, left, sums, out + T * lanes);
+  if (table.right.variables == 0) return;
+  for (int b = 0; b < right_size; ++b) {
+    V total[T];
+    const double* const c_b = c + b * lanes;
+    const V first = at(c_b, 0);
+    HWY_UNROLL(16)
+    for (int u = 0; u < T; ++u) total[u] = hn::Mul(first, at(left, u));
+    for (int a = 1, end = rows_of[b]; a < end; ++a) {
+      const V coefficient = at(c_b, row[a]);
+      HWY_UNROLL(16)
+      for (int u = 0; u < T; ++u) total[u] = hn::MulAdd(coefficient, at(left, a * T + u), total[u]);
+    }
+    HWY_UNROLL(16)
+    for (int u = 0; u < T; ++u) put(sums, b * T + u, total[u]);
+  }
+  derivatives<T>(table.right, right, sums, out + (1 + table.left.variables) * T * lanes);
 }
 
-/// Coefficients [monomials up to `degree`][H + 1] of the polynomial and its derivatives from moments summed in vectors, a set
-/// [monomials] for each chunk: S_alpha / alpha!, S_(alpha + e_h) / alpha!.
-void coefficients(const Monomials& monomials, int degree, const std::vector<const double*>& sets, std::vector<double>& out) {
-  const std::size_t lanes = hn::Lanes(d);
-  std::vector<double> moments(monomials.size(), 0.0);
-  for (const double* set : sets)
-    for (int i = 0; i < monomials.size(); ++i)
-      for (std::size_t k = 0; k < lanes; ++k) moments[i] += set[i * lanes + k];
-  const int H = monomials.variables, count = monomials.up_to(degree);
-  out.resize(std::size_t(count) * (H + 1));
-  for (int i = 0; i < count; ++i) {
-    out[i * (H + 1)] = monomials.inverse_factorial[i] * moments[i];
-    for (int h = 0; h < H; ++h) out[i * (H + 1) + 1 + h] = monomials.inverse_factorial[i] * moments[monomials.raised[i * H + h]];
-  }
+/// c_alpha = alpha! (all_alpha - own_alpha): the coefficients of the polynomial that leaves out a block's own moments. `all` is
+/// already times alpha!.
+HWY_NOINLINE void coefficients_without(const MomentTable& table, const double* all, const double* own, double* c) {
+  const double* const factorial = table.factorial.data();
+  const int size = table.size();
+  for (int i = 0; i < size; ++i) put(c, i, hn::NegMulAdd(constant(factorial[i]), at(own, i), constant(all[i])));
 }
 
 /// One context: what all blocks keep between the three passes, and what they exchange.
@@ -120,76 +170,74 @@ class LongContext {
  public:
   LongContext(const CentredScales& scales, const MomentPlan& plan, int width, int chunks)
       : scales_(scales),
-        degree_(plan.degree),
-        monomials_(H, plan.degree + 1),
+        table_(H, plan.degree + 1),
         width_(width),
         chunks_(chunks),
         groups_((scales.model.blocks + int(hn::Lanes(d)) - 1) / int(hn::Lanes(d))),
-        slots_(std::size_t(groups_) * scales.model.positions),
-        places_(slots_ * hn::MaxLanes(d)),
-        gates_(vectors(slots_ * (2 * width + H + 1))),
+        T_(scales.model.positions > 4 ? 8 : 4),
+        points_((scales.model.positions + T_ - 1) / T_ * T_),
+        places_(std::size_t(groups_) * scales.model.positions * most_lanes),
+        numbers_(vectors(groups_ * group_size())),
+        all_(table_.size()),
         losses_(chunks) {
-    const std::size_t S = scales.model.positions, count = monomials_.size();
-    for (int chunk = 0; chunk < chunks; ++chunk) scratch_.push_back(vectors(6 * count + S * (2 * H + 12)));  // see Scratch
+    for (int chunk = 0; chunk < chunks; ++chunk) scratch_.push_back(vectors(Scratch(*this, nullptr).size));
   }
 
   double loss(const TokenLines& exponentials, std::span<const Token> context, TokenLines* gradient) {
     for_each_chunk(chunks_, [&](int chunk) { read(chunk, exponentials, context); });
-    coefficients(monomials_, degree_, sets(&Scratch::slot_moments), slot_polynomial_);
+    add_up();
     for_each_chunk(chunks_, [&](int chunk) { query(chunk, gradient != nullptr); });
     double total = 0.0;
     for (const double part : losses_) total += part;
     if (gradient) {
-      coefficients(monomials_, degree_, sets(&Scratch::query_moments), query_polynomial_);
+      add_up();
       for_each_chunk(chunks_, [&](int chunk) { answer(chunk, *gradient); });
     }
     return total / scales_.model.queries();
   }
 
  private:
-  /// Numbers of the group of blocks at hand, and a chunk's moments, in vectors.
+  /// Numbers of the group of blocks at hand, and its chunk's moments, in vectors.
   struct Scratch {
-    Scratch(double* at_, std::size_t S, std::size_t monomials) {
-      const std::size_t lanes = hn::Lanes(d), Q = S - 1;
+    Scratch(const LongContext& context, double* memory) {
+      const std::size_t S = context.scales_.model.positions, points = context.points_, moments = context.table_.size();
+      const std::size_t left = context.table_.left.size(), right = context.table_.right.size();
       const auto claim = [&](std::size_t count) {
-        double* const place = at_;
-        at_ += count * lanes;
+        double* const place = memory ? memory + size * hn::Lanes(d) : nullptr;
+        size += count;
         return place;
       };
-      slot_moments = claim(monomials), query_moments = claim(monomials), powers = claim(4 * monomials);
-      dw = claim(Q * H), d_o = claim(Q * H), g = claim(Q), own_g = claim(Q), Z = claim(Q);
-      own_f = claim(S), P = claim(4 * S), own_P = claim(4 * S);
+      sums = claim(moments), c = claim(moments);
+      powers = claim(points * (left + right)), half = claim(context.T_ * left);
+      x = claim(points * H), weight = claim(points), out = claim(points * (H + 1));
+      d_o = claim(points * H), w = claim(points * H), start = claim(points), g = claim(points), Z = claim(points), P = claim(4 * S);
     }
 
-    double *slot_moments, *query_moments, *powers;
-    double *dw, *d_o, *g, *own_g, *Z, *own_f, *P, *own_P;
+    std::size_t size = 0;                 ///< of all, in vectors
+    double *sums, *c;                     ///< [moments]: of the chunk's groups, and coefficients of the group's polynomial
+    double *powers, *half;                ///< of all tiles; see evaluate
+    double *x, *weight, *out;             ///< coordinates, weights and values of points, in tiles; beyond the last point 0
+    double *d_o, *w, *start, *g, *Z, *P;  ///< as in the kernel across contexts
   };
 
   static hwy::AlignedFreeUniquePtr<double[]> vectors(std::size_t count) {
     auto memory = hwy::AllocateAligned<double>(count * hn::Lanes(d));
-    std::fill_n(memory.get(), count * hn::Lanes(d), 0.0);
+    prefer_large_pages(memory.get(), count * hn::Lanes(d));
     return memory;
   }
 
-  Scratch scratch(int chunk) const { return Scratch(scratch_[chunk].get(), scales_.model.positions, monomials_.size()); }
-
-  std::vector<const double*> sets(double* Scratch::*which) const {
-    std::vector<const double*> result;
-    for (int chunk = 0; chunk < chunks_; ++chunk) result.push_back(scratch(chunk).*which);
-    return result;
-  }
-
+  Scratch scratch(int chunk) const { return Scratch(*this, scratch_[chunk].get()); }
   int first_group(int chunk) const { return int(std::int64_t(groups_) * chunk / chunks_); }
-  /// Numbers of a group's slots: gates and their gradients [S][width], dv [S][H] and their factors f [S].
-  double* part(std::size_t offset, std::size_t each, int group) const {
-    const std::size_t S = scales_.model.positions;
-    return gates_.get() + (offset * slots_ + group * S * each) * hn::Lanes(d);
-  }
-  double* p(int group) const { return part(0, width_, group); }
-  double* dp(int group) const { return part(width_, width_, group); }
-  double* dv(int group) const { return part(2 * width_, H, group); }
-  double* f(int group) const { return part(2 * width_ + H, 1, group); }
-  double* v(int group) const { return p(group) + H * hn::Lanes(d); }  ///< values, width vectors from slot to slot
+
+  /// What is kept of a group: gates and their gradients [S][width], slots' factors [S], and moments, first of its slots, then of
+  /// its queries.
+  std::size_t group_size() const { return scales_.model.positions * (2 * width_ + 1) + table_.size(); }
+  double* p(int group) const { return numbers_.get() + group * group_size() * hn::Lanes(d); }
+  double* dp(int group) const { return p(group) + scales_.model.positions * width_ * hn::Lanes(d); }
+  double* f(int group) const { return dp(group) + scales_.model.positions * width_ * hn::Lanes(d); }
+  double* moments(int group) const { return f(group) + scales_.model.positions * hn::Lanes(d); }
+  double* v(int group) const { return p(group) + H * hn::Lanes(d); }    ///< values, width vectors from slot to slot
+  double* dv(int group) const { return dp(group) + H * hn::Lanes(d); }  ///< their gradients
 
   /// 1 in the lanes that hold a block of the context, 0 beyond its last one.
   V present(int group) const {
@@ -197,139 +245,211 @@ class LongContext {
     return hn::IfThenElseZero(hn::Lt(hn::Iota(d, 0), constant(left)), constant(1.0));
   }
 
-  /// Places of the lines of a group's slot at offset r, one for each lane.
-  std::size_t* places(int group, int r) { return &places_[(std::size_t(group) * scales_.model.positions + r) * hn::MaxLanes(d)]; }
+  /// Places of the lines of a group's slots, [S][most_lanes].
+  std::size_t* places(int group) { return &places_[std::size_t(group) * scales_.model.positions * most_lanes]; }
 
   /// Finds the lines of a group and asks for them ahead of time: they lie anywhere in memory. Lanes beyond the last block repeat
   /// it.
   void locate(int group, const TokenLines& exponentials, std::span<const Token> context) {
-    const Model& model = scales_.model;
-    const int lanes = int(hn::Lanes(d));
-    for (int r = 0; r < model.positions; ++r)
-      for (int k = 0; k < lanes; ++k) {
-        const int l = std::min(group * lanes + k, model.blocks - 1);
-        const std::size_t place = (std::size_t(r) * model.vocabulary + context[l * model.positions + r]) * width_;
-        places(group, r)[k] = place;
-        hwy::Prefetch(exponentials.numbers.get() + place);
+    const int S = scales_.model.positions, lanes = int(hn::Lanes(d));
+    const std::size_t N = scales_.model.vocabulary;
+    const double* const lines = exponentials.numbers.get();
+    std::size_t* const to = places(group);
+    for (int k = 0; k < lanes; ++k) {
+      const Token* const tokens = context.data() + std::size_t(std::min(group * lanes + k, scales_.model.blocks - 1)) * S;
+      for (int r = 0; r < S; ++r) {
+        const std::size_t place = (r * N + tokens[r]) * width_;
+        to[r * most_lanes + k] = place;
+        hwy::Prefetch(lines + place);
       }
-  }
-
-  HWY_NOINLINE void read(int chunk, const TokenLines& exponentials, std::span<const Token> context) {
-    const Model& model = scales_.model;
-    const int S = model.positions, lanes = int(hn::Lanes(d));
-    const Scratch own = scratch(chunk);
-    std::fill_n(own.slot_moments, monomials_.size() * lanes, 0.0);
-    const int last = first_group(chunk + 1);
-    locate(first_group(chunk), exponentials, context);
-    for (int group = first_group(chunk); group < last; ++group) {
-      if (group + 1 < last) locate(group + 1, exponentials, context);
-      for (int r = 0; r < S; ++r)
-        gather(exponentials.numbers.get(), places(group, r), width_, p(group) + std::size_t(r) * width_ * lanes);
-      normalize(1, S, 2 * H, width_, p(group));
-      for (int r = 0; r < S; ++r)
-        for (int h = 0; h < H; ++h) put(dv(group), r * H + h, hn::Sub(at(p(group), r * width_ + H + h), constant(0.5)));
-      slot_factors<H>(scales_.off_slot, model.beta * scales_.o_mid, v(group), width_, S, f(group));
-      int r = 0;
-      for (; r + 4 <= S; r += 4) slot_moments<4>(own, group, r);
-      for (; r < S; ++r) slot_moments<1>(own, group, r);
     }
   }
 
-  template <int slots>
-  HWY_INLINE void slot_moments(const Scratch& own, int group, int r) {
-    V weight[slots];
-    for (int k = 0; k < slots; ++k) weight[k] = hn::Mul(present(group), at(f(group), r + k));
-    add_moments<slots>(monomials_, dv(group) + std::size_t(r) * H * hn::Lanes(d), weight, own.powers, own.slot_moments);
+  double* left(const Scratch& own, int u) const {
+    return own.powers + u * (table_.left.size() + table_.right.size()) * hn::Lanes(d);
+  }
+  double* right(const Scratch& own, int u) const { return left(own, u) + T_ * table_.left.size() * hn::Lanes(d); }
+  /// Place of number i of point u among [tiles][count][T].
+  int in_tiles(int u, int count, int i) const {
+    const int inside = u & (T_ - 1);
+    return (u - inside) * count + i * T_ + inside;
+  }
+
+  /// Powers of `count` points x, rounded up to tiles.
+  void find_powers(const Scratch& own, int count) const {
+    const auto find = T_ == 8 ? divided_powers<8> : divided_powers<4>;
+    for (int u = 0; u < count; u += T_) {
+      const double* const x = own.x + u * H * hn::Lanes(d);
+      find(table_.left, x, left(own, u));
+      find(table_.right, x + table_.left.variables * T_ * hn::Lanes(d), right(own, u));
+    }
+  }
+
+  /// The group's moments from the weights of `count` points, which are also added to those of its chunk.
+  void find_moments(const Scratch& own, int group, int count) const {
+    const auto add = T_ == 8 ? add_moments<8> : add_moments<4>;
+    for (int u = 0; u < count; u += T_)
+      add(table_, left(own, u), right(own, u), own.weight + u * hn::Lanes(d), moments(group), u == 0, u + T_ >= count, own.sums);
+  }
+
+  /// Values and derivatives at `count` points of the polynomial of all groups' moments less the group's own.
+  void evaluate_others(const Scratch& own, int group, int count) const {
+    const auto evaluate = T_ == 8 ? evaluate_tile<8> : evaluate_tile<4>;
+    coefficients_without(table_, all_.data(), moments(group), own.c);
+    for (int u = 0; u < count; u += T_)
+      evaluate(table_, own.c, left(own, u), right(own, u), own.half, own.out + u * (H + 1) * hn::Lanes(d));
+  }
+
+  /// x <- dv of a group's slots.
+  void slots_as_points(const Scratch& own, int group) const {
+    const double* const values = v(group);
+    const int S = scales_.model.positions, width = width_;
+    place_points(own.x, S, [=](int r, int h) HWY_ATTR { return hn::Sub(at(values, r * width + h), constant(0.5)); });
+  }
+
+  void queries_as_points(const Scratch& own) const {
+    const double* const d_o = own.d_o;
+    place_points(own.x, scales_.model.phases(), [=](int r, int h) HWY_ATTR { return at(d_o, r * H + h); });
+  }
+
+  /// x [tiles][H][T] <- coordinate(point, h).
+  template <class Coordinate>
+  HWY_INLINE void place_points(double* x, int count, const Coordinate& coordinate) const {
+    const int T = T_;
+    for (int u = 0; u < count; ++u) {
+      double* const to = x + ((u & -T) * H + (u & (T - 1))) * hn::Lanes(d);
+      HWY_UNROLL(16)
+      for (int h = 0; h < H; ++h) put(to, h * T, coordinate(u, h));
+    }
+  }
+
+  /// Points beyond the first `count` weigh nothing, wherever they are.
+  void clear_points(const Scratch& own, int count) const {
+    for (int u = count; u < points_; ++u) {
+      put(own.weight, u, constant(0.0));
+      HWY_UNROLL(16)
+      for (int h = 0; h < H; ++h) put(own.x, in_tiles(u, H, h), constant(0.0));
+    }
+  }
+
+  /// Moments of all chunks, times alpha!.
+  void add_up() {
+    for (int i = 0; i < table_.size(); ++i) {
+      all_[i] = 0.0;
+      for (int chunk = 0; chunk < chunks_; ++chunk)
+        all_[i] += hn::GetLane(hn::SumOfLanes(d, at(scratch_[chunk].get(), i)));  // Scratch::sums come first
+      all_[i] *= table_.factorial[i];
+    }
+  }
+
+  HWY_NOINLINE void read(int chunk, const TokenLines& exponentials, std::span<const Token> context) {
+    const int S = scales_.model.positions, last = first_group(chunk + 1);
+    const Scratch own = scratch(chunk);
+    for (int i = 0; i < table_.size(); ++i) put(own.sums, i, constant(0.0));
+    clear_points(own, S);
+    locate(first_group(chunk), exponentials, context);
+    for (int group = first_group(chunk); group < last; ++group) {
+      if (group + 1 < last) locate(group + 1, exponentials, context);
+      read_gates<H>(exponentials.numbers.get(), places(group), S, width_, p(group));
+      slot_factors<H>(scales_, v(group), width_, S, f(group));
+      slots_as_points(own, group);
+      const V weight = present(group);
+      const double* const factors = f(group);
+      double* const weights = own.weight;
+      for (int r = 0; r < S; ++r) put(weights, r, hn::Mul(weight, at(factors, r)));
+      find_powers(own, S);
+      find_moments(own, group, S);
+    }
   }
 
   HWY_NOINLINE void query(int chunk, bool gradient) {
-    const Model& model = scales_.model;
-    const int S = model.positions, Q = model.phases();
+    const int S = scales_.model.positions, Q = scales_.model.phases();
     const Scratch own = scratch(chunk);
-    std::fill_n(own.query_moments, monomials_.size() * hn::Lanes(d), 0.0);
+    for (int i = 0; i < table_.size(); ++i) put(own.sums, i, constant(0.0));
+    clear_points(own, Q);
     V loss = constant(0.0);
     for (int group = first_group(chunk); group < first_group(chunk + 1); ++group) {
-      clear(width_, S, dp(group));
-      slot_factors<H>(scales_.own_slot, model.beta * scales_.w_mid, v(group), width_, S, own.own_f);
-      attend<H>(scales_, 1, width_, p(group), own.dw, own.d_o, own.own_g, own.g);
+      clear<H>(width_, S, dp(group));
+      attend<H>(scales_, 1, width_, p(group), own.w, own.d_o, own.start, own.g);
+      queries_as_points(own);
+      find_powers(own, Q);
+      evaluate_others(own, group, Q);
       int r = 0;
       for (; r + 4 <= Q; r += 4) tile<4>(own, group, r, gradient);
-      if (Q - r == 3) tile<3>(own, group, std::exchange(r, Q), gradient);
+      if (r + 3 == Q) tile<3>(own, group, std::exchange(r, Q), gradient);
       for (; r < Q; ++r) tile<1>(own, group, r, gradient);
-      loss = hn::MulAdd(present(group), sum_of_losses<H>(scales_, 1, width_, p(group), own.dw, own.Z), loss);
+      if (gradient) find_moments(own, group, Q);
+      loss = hn::MulAdd(present(group), sum_of_losses<H>(scales_, 1, width_, p(group), own.w, own.Z), loss);
     }
     losses_[chunk] = hn::GetLane(hn::SumOfLanes(d, loss));
   }
 
-  /// Q queries of each block of a group from position r on.
+  /// Q queries of each block of a group from position r on: with the sums over other blocks at hand, those over their own.
   template <int Q>
-  HWY_NOINLINE void tile(const Scratch& own, int group, int r, bool gradient) {
+  HWY_NOINLINE void tile(const Scratch& own, int group, int r, bool gradient) const {
     const int S = scales_.model.positions;
     const std::size_t lanes = hn::Lanes(d);
     const auto from = [lanes](double* numbers, std::size_t each, std::size_t k) { return numbers + k * each * lanes; };
-    const double* const d_o = from(own.d_o, H, r);
-    V off[Q][H + 1], mine[Q][H + 1], self[Q][H + 1], off_scale[Q], off_c[Q][H], own_c[Q][H];
-    for (int q = 0; q < Q; ++q)
-      for (int h = 0; h <= H; ++h) mine[q][h] = self[q][h] = constant(0.0);
-    sum_over_slots<H, Q>(scales_.off_pair, d_o, f(group), v(group), width_, S, own.P, mine);
-    sum_over_slots<H, Q>(scales_.own_pair, from(own.dw, H, r), own.own_f, v(group), width_, S, own.own_P, self);
-    evaluate_all<H>(monomials_, monomials_.up_to(degree_), slot_polynomial_.data(), d_o, Q, own.powers, off);
-    for (int q = 0; q < Q; ++q) {  // all slots, sum P f and sum P f (1/2 + dv), less the block's own
-      for (int h = 1; h <= H; ++h) off[q][h] = hn::Sub(hn::MulAdd(constant(0.5), off[q][0], off[q][h]), mine[q][h]);
-      off[q][0] = hn::Sub(off[q][0], mine[q][0]);
-    }
-    query_gradients<H, Q>(scales_, width_, from(p(group), width_, r), from(own.dw, H, r), d_o, from(own.g, 1, r),
-                          from(own.own_g, 1, r), off, self, from(own.Z, 1, r), from(dp(group), width_, r), off_scale, off_c, own_c);
-    if (!gradient) return;
-    double* const dvalues = from(dp(group), 1, H);
-    accumulate<H, Q>(own.own_P, own_c, width_, S, dvalues);
+    const Range all{0, S};
+    V off[Q][H + 1], self[Q][H + 1], off_scale[Q], off_c[Q][H], own_c[Q][H];
+    HWY_ALIGN double start[4 * most_lanes];
+    HWY_UNROLL(16)
     for (int q = 0; q < Q; ++q) {
-      off_scale[q] = hn::Mul(present(group), off_scale[q]);
-      for (int h = 0; h < H; ++h) off_c[q][h] = hn::Neg(off_c[q][h]);
+      put(start, q, constant(-scales_.shift));
+      off[q][0] = at(own.out, in_tiles(r + q, H + 1, 0));
+      HWY_UNROLL(16)
+      for (int h = 1; h <= H; ++h) off[q][h] = hn::MulAdd(constant(0.5), off[q][0], at(own.out, in_tiles(r + q, H + 1, h)));
     }
-    add_moments<Q>(monomials_, d_o, off_scale, own.powers, own.query_moments);
-    accumulate<H, Q>(own.P, off_c, width_, S, dvalues);
+    sum_over_slots<H, Q>(scales_.own_pair, from(own.w, H, r), start, nullptr, v(group), width_, &all, 1, own.P, self);
+    query_gradients<H, Q>(scales_, width_, from(p(group), width_, r), from(own.w, H, r), from(own.g, 1, r), off, self,
+                          from(own.Z, 1, r), from(dp(group), width_, r), off_scale, off_c, own_c);
+    if (!gradient) return;
+    accumulate<H, Q>(own.P, own_c, width_, &all, 1, dv(group));
+    const V weight = present(group);
+    double* const weights = from(own.weight, 1, r);
+    HWY_UNROLL(16)
+    for (int q = 0; q < Q; ++q) put(weights, q, hn::Mul(weight, off_scale[q]));
   }
 
   HWY_NOINLINE void answer(int chunk, TokenLines& gradient) {
     const Model& model = scales_.model;
-    const int S = model.positions;
-    const std::size_t lanes = hn::Lanes(d);
+    const int S = model.positions, lanes = int(hn::Lanes(d)), last = first_group(chunk + 1), width = width_, T = T_;
+    const V o_mid = constant(scales_.o_mid), per_beta = constant(1.0 / model.beta);
     const Scratch own = scratch(chunk);
-    const int last = first_group(chunk + 1);
     for (int group = first_group(chunk); group < last; ++group) {
-      for (int s = 0; s < S && group + 1 < last; ++s)
-        for (std::size_t k = 0; k < lanes; ++k) hwy::Prefetch(gradient.numbers.get() + places(group + 1, s)[k]);
-      for (int s = 0; s < S; s += 2) {
-        V G[2][H + 1];
-        const int some = std::min(2, S - s);
-        evaluate_all<H>(monomials_, monomials_.up_to(degree_), query_polynomial_.data(), dv(group) + s * H * lanes, some,
-                        own.powers, G);
-        for (int k = 0; k < some; ++k) {
-          const V factor = at(f(group), s + k);
-          for (int h = 0; h < H; ++h) {
-            const int value = (s + k) * width_ + H + h;
-            const V sum = hn::MulAdd(constant(scales_.o_mid), G[k][0], hn::Mul(constant(1.0 / model.beta), G[k][1 + h]));
-            put(dp(group), value, hn::MulAdd(factor, sum, at(dp(group), value)));
-          }
+      if (group + 1 < last) {
+        const std::size_t* const next = places(group + 1);
+        for (int r = 0; r < S; ++r)
+          for (int k = 0; k < lanes; ++k) hwy::Prefetch(gradient.numbers.get() + next[r * most_lanes + k]);
+      }
+      slots_as_points(own, group);
+      find_powers(own, S);
+      evaluate_others(own, group, S);
+      const double *const factors = f(group), *const out = own.out;
+      double* const values = dv(group);
+      for (int r = 0; r < S; ++r) {
+        const double* const point = out + in_tiles(r, H + 1, 0) * lanes;
+        const V factor = at(factors, r), middle = hn::Mul(o_mid, at(point, 0));
+        HWY_UNROLL(16)
+        for (int h = 0; h < H; ++h) {
+          const V sum = hn::MulAdd(per_beta, at(point, (1 + h) * T), middle);
+          put(values, r * width + h, hn::MulAdd(factor, sum, at(values, r * width + h)));
         }
       }
-      pull_back(1, S, 2 * H, width_, p(group), dp(group));
-      const std::size_t used = std::min<std::size_t>(lanes, model.blocks - group * lanes);
-      for (int s = 0; s < S; ++s)  // a context's tokens are distinct: no two threads add to one line
-        scatter(dp(group) + s * width_ * lanes, width_, gradient.numbers.get(), places(group, s), used);
+      // a context's tokens are distinct: no two threads add to one line
+      add_gradients<H>(p(group), dp(group), S, width_, places(group), std::min(lanes, model.blocks - group * lanes),
+                       gradient.numbers.get());
     }
   }
 
   const CentredScales& scales_;
-  int degree_;
-  Monomials monomials_;
+  MomentTable table_;
   int width_, chunks_, groups_;
-  std::size_t slots_;                ///< vectors of slots
-  std::vector<std::size_t> places_;  ///< lines of each slot's lanes
-  hwy::AlignedFreeUniquePtr<double[]> gates_;
+  int T_, points_;                               ///< points of a tile, and of all tiles of a group
+  std::vector<std::size_t> places_;              ///< lines of each slot's lanes
+  hwy::AlignedFreeUniquePtr<double[]> numbers_;  ///< [groups][group_size]
   std::vector<hwy::AlignedFreeUniquePtr<double[]>> scratch_;
-  std::vector<double> slot_polynomial_, query_polynomial_, losses_;
+  std::vector<double> all_, losses_;  ///< moments of all blocks, of slots or of queries; losses of chunks
 };
 
 template <int H>

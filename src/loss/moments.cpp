@@ -7,7 +7,7 @@
 namespace phaselock {
 
 Monomials::Monomials(int variables_, int degree)
-    : variables(variables_), parent{0}, variable{0}, first{0, 1}, inverse_factorial{1.0} {
+    : variables(variables_), parent{0}, variable{0}, order{0}, share{1.0}, factorial{1.0}, first{0, 1}, raised(variables_) {
   std::vector<std::vector<int>> exponents{std::vector<int>(variables, 0)};
   std::map<std::vector<int>, int> place{{exponents[0], 0}};
   for (int k = 1; k <= degree; ++k) {
@@ -18,29 +18,44 @@ Monomials::Monomials(int variables_, int degree)
         place[alpha] = int(exponents.size());
         parent.push_back(i);
         variable.push_back(h);
-        inverse_factorial.push_back(inverse_factorial[i] / alpha[h]);
+        share.push_back(1.0 / alpha[h]);
+        order.push_back(k);
+        factorial.push_back(factorial[i] * alpha[h]);
         exponents.push_back(std::move(alpha));
       }
     first.push_back(int(exponents.size()));
   }
-  for (int i = 0; i < first[degree]; ++i)
-    for (int h = 0; h < variables; ++h) {
+  for (int h = 0; h < variables; ++h)
+    for (int i = 0; i < first[degree]; ++i) {
       std::vector<int> alpha = exponents[i];
       ++alpha[h];
-      raised.push_back(place.at(alpha));
+      raised[h].push_back(place.at(alpha));
     }
+}
+
+MomentTable::MomentTable(int variables, int degree_)
+    : degree(degree_), left((variables + 1) / 2, degree), right(variables / 2, degree) {
+  for (int a = 0; a < left.size(); ++a) {
+    row.push_back(int(factorial.size()));
+    columns.push_back(right.up_to(degree - left.order[a]));
+    for (int b = 0; b < columns[a]; ++b) factorial.push_back(left.factorial[a] * right.factorial[b]);
+  }
+  for (int b = 0; b < right.size(); ++b) rows.push_back(left.up_to(degree - right.order[b]));
 }
 
 MomentPlan::MomentPlan(const CentredScales& scales) : degree(-1), remainder(0.0) {
   constexpr int most = 6;
-  constexpr double tolerance = 1e-13;
+  constexpr double tolerance = 2e-13;
+  const Model& model = scales.model;
   const double a = scales.off_reach;
-  double bound = std::exp(2.0 * a);
-  for (int k = 0; k <= most; ++k) {
+  const double in_keys = 0.5 / (model.blocks - 1), in_values = attention(model, 0.0).o / scales.o_mid - 1.0;
+  double bound = a * std::exp(2.0 * a);
+  for (int k = 1; k <= most; ++k) {
     bound *= a / (k + 1);
-    if (k > 0 && bound <= tolerance) {
+    const double of_sums = bound * a / (k + 2), of_gradients = bound * std::max(in_keys, in_values);
+    if (std::max(of_sums, of_gradients) <= tolerance) {
       degree = k;
-      remainder = bound;
+      remainder = std::max(of_sums, of_gradients);
       return;
     }
   }
@@ -55,23 +70,22 @@ double monomials(int n, int k) {
   return count;
 }
 
-int general_or(int degree) { return degree > 0 ? degree : 25; }  // what a general exponential costs
-
 }  // namespace
 
 double pair_operations(const CentredScales& scales) {
   const Model& model = scales.model;
   const double H = model.heads, S = model.positions, L = model.blocks;
-  const double own = S * (3 * H + 1 + general_or(scales.own_pair.degree));
-  return model.queries() * (own + (L - 1) * S * (3 * H + 1 + general_or(scales.off_pair.degree)));
+  const double own = S * (3 * H + 1 + scales.own_pair.operations());
+  return model.queries() * (own + (L - 1) * S * (3 * H + 1 + scales.off_pair.operations()));
 }
 
 double moment_operations(const CentredScales& scales, const MomentPlan& plan) {
   const Model& model = scales.model;
-  const double H = model.heads, S = model.positions;
-  const double own = S * (6 * H + 2 + general_or(scales.own_pair.degree) + general_or(scales.off_pair.degree));
-  const double build = 2 * monomials(model.heads, plan.degree + 1), evaluate = (H + 2) * monomials(model.heads, plan.degree);
-  return model.queries() * own + (model.queries() + model.slots()) * (build + evaluate);
+  const int H = model.heads, S = model.positions, degree = plan.degree + 1;
+  const double own = S * (3 * H + 1 + scales.own_pair.operations());
+  const double halves = monomials((H + 1) / 2, degree) + monomials(H / 2, degree);
+  const double point = 3 * monomials(H, degree) + (3 + H) * halves;
+  return model.queries() * own + (model.queries() + model.slots()) * point;
 }
 
 }  // namespace phaselock

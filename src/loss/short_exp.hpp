@@ -2,55 +2,45 @@
 // reduction or branches, and so for any vector type.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <numbers>
+
+#include "chebyshev.hpp"
 
 namespace phaselock {
 
-/// Coefficients of a polynomial equal to e^y (1 + 4e-15) or closer for |y| <= reach. degree 0 stands for "too far: use a general
-/// exponential".
+/// e^y = p(y)^(2^squarings) (1 + 1e-14) or closer for |y| <= reach. `general`: reach is too far, use a general exponential; p is
+/// then y itself.
 struct ShortExp {
-  static constexpr int most = 20;
-  static constexpr double tolerance = 4e-15;  ///< relative
+  static constexpr double tolerance = 1e-14;                      ///< relative; rounding comes on top, 2^squarings times
+  static constexpr int most_squarings = 4, most_operations = 16;  ///< 16 is what makes it cheaper than a general exponential
 
-  int degree = 0;
-  std::array<double, most + 1> coefficient{};
+  bool general = true;
+  int squarings = 0;
+  Polynomial p{1, {0.0, 1.0}};
 
-  ShortExp() = default;
-
-  /// Interpolation in the Chebyshev points of [-reach, reach], whose relative error is at most
-  /// 2 e^(2 reach) (reach / 2)^(degree + 1) / (degree + 1)!.
+  /// The fewest multiplications that keep the tolerance. With r = reach / 2^squarings, interpolation of e^(y / 2^squarings) in n
+  /// Chebyshev points of [-r, r] has a relative error of at most 2 e^(2 r) (r / 2)^n / n!, which each squaring doubles.
   explicit ShortExp(double reach) {
-    double bound = 2.0 * std::exp(2.0 * reach);
-    for (int d = 0; d <= most; ++d) {
-      bound *= 0.5 * reach / (d + 1);
-      if (d > 0 && bound <= tolerance) {
-        degree = d;
-        interpolate(reach);
-        return;
+    int best = most_operations + 1;
+    for (int s = 0; s <= most_squarings; ++s) {
+      const double r = std::ldexp(reach, -s);
+      double bound = std::ldexp(2.0 * std::exp(2.0 * r), s);
+      for (int degree = 0; degree + s < best; ++degree) {
+        bound *= 0.5 * r / (degree + 1);
+        if (degree == 0 || bound > tolerance) continue;
+        best = degree + s;
+        general = false;
+        squarings = s;
+        p.degree = degree;
       }
     }
+    if (general) return;
+    const long double shrink = std::ldexp(1.0L, -squarings);
+    p = interpolate([shrink](long double y) { return std::exp(shrink * y); }, reach, p.degree);
   }
 
- private:
-  /// Newton's divided differences, then expanded into powers of y, in long double.
-  void interpolate(double reach) {
-    const int n = degree + 1;
-    std::array<long double, most + 1> node{}, difference{}, power{};
-    for (int k = 0; k < n; ++k) {
-      node[k] = reach * std::cos(std::numbers::pi_v<long double> * (k + 0.5L) / n);
-      difference[k] = std::exp(node[k]);
-    }
-    for (int order = 1; order < n; ++order)
-      for (int k = n - 1; k >= order; --k) difference[k] = (difference[k] - difference[k - 1]) / (node[k] - node[k - order]);
-    for (int k = n - 1; k >= 0; --k) {  // power <- power (y - node_k) + difference_k
-      for (int j = n - 1; j > 0; --j) power[j] = power[j - 1] - node[k] * power[j];
-      power[0] = difference[k] - node[k] * power[0];
-    }
-    for (int k = 0; k < n; ++k) coefficient[k] = double(power[k]);
-  }
+  /// Multiplications that one number takes; 25 for a general exponential.
+  int operations() const { return general ? 25 : p.degree + squarings; }
 };
 
 }  // namespace phaselock

@@ -10,9 +10,13 @@
 namespace phaselock {
 
 /// Hessian of static_loss with respect to the weights [2][H][S], at `weights`.
-Eigen::MatrixXd weight_hessian(const Model& model, std::span<const double> weights);
+Eigen::MatrixXd weight_hessian(const Model& model, std::span<const double> weights, double repulsion = 0.0);
+
+/// That Hessian times `directions`, [2 H S][count].
+Eigen::MatrixXd weight_hessian(const Model& model, std::span<const double> weights, const Eigen::MatrixXd& directions,
+                               double repulsion = 0.0);
 
 /// Hessian of static_bias_loss with respect to the biases [2][H][S], at `bias`.
-Eigen::MatrixXd bias_hessian(const Model& model, std::span<const double> bias);
+Eigen::MatrixXd bias_hessian(const Model& model, std::span<const double> bias, double repulsion = 0.0);
 
 }  // namespace phaselock

@@ -122,3 +122,25 @@ class StaticForm {
   T* Z_;      ///< [S - 1], scaled by e^-top
   T* sum_;    ///< [S]
 };
+
+/// Mean overlap of the heads' key gates, 2/(H(H-1)) sum_(h<g) sum_r pK_h(r) pK_g(r), of weights [2][H][S]: 1 if all keys are
+/// one-hot at one offset, 0 if no two share any; 0 for one head. If `gradient` is not null, `factor` times its derivative with
+/// respect to the weights is added there.
+template <class T>
+T key_overlap(const Model& model, const T* weights, T* gradient, const T& factor = T(1.0)) {
+  const int H = model.heads, S = model.positions;
+  T overlap(0.0);
+  if (H < 2) return overlap;
+  const double per_pair = 2.0 / (double(H) * (H - 1));
+  for (int r = 0; r < S; ++r) {
+    T sum(0.0), squares(0.0);
+    for (int h = 0; h < H; ++h) {
+      sum += weights[h * S + r];
+      squares += weights[h * S + r] * weights[h * S + r];
+    }
+    overlap += 0.5 * per_pair * (sum * sum - squares);
+    if (gradient)
+      for (int h = 0; h < H; ++h) gradient[h * S + r] += per_pair * factor * (sum - weights[h * S + r]);
+  }
+  return overlap;
+}

@@ -60,7 +60,9 @@ LossMethod loss_method(const Model& model, const Geometry& geometry) {
 
 TableLoss::TableLoss(const Model& model, const Geometry& geometry, const Contexts& contexts)
     : model_(model), geometry_(geometry), contexts_(contexts), method_(loss_method(model, geometry)) {
-  if (method_.name != "definition") exponentials_.emplace(model);
+  if (method_.name == "definition") return;
+  exponentials_.emplace(model);
+  scales_.emplace(model);
 }
 
 double TableLoss::operator()(std::span<const double> tables, std::span<double> gradient) {
@@ -101,8 +103,7 @@ double TableLoss::sum_by_definition(std::span<const double> tables, std::span<do
 /// The same by the kernels, from the exponentials; the gradient is left in the lines of the first chunk.
 double TableLoss::sum_by_kernels(bool gradient) {
   constexpr int long_blocks = 512, long_chunks = 16;
-  const CentredScales scales(model_);
-  const MomentPlan plan(scales);
+  const MomentPlan plan(*scales_);
   const bool by_moments = method_.name == "moments";
   const bool within = by_moments && model_.blocks >= long_blocks;  // threads share each context rather than the list of contexts
   const std::size_t count = contexts_.size(), chunks = within ? 1 : chunks_of(count);
@@ -111,8 +112,8 @@ double TableLoss::sum_by_kernels(bool gradient) {
   for_each_chunk(count, chunks, [&](std::size_t chunk, std::size_t first, std::size_t last) {
     TokenLines* const lines = gradient ? &gradients_[chunk] : nullptr;
     if (lines) std::fill_n(lines->numbers.get(), lines->size, 0.0);
-    losses[chunk] = by_moments ? long_loss(scales, plan, *exponentials_, contexts_, first, last, within ? long_chunks : 1, lines)
-                               : batch_loss(scales, *exponentials_, contexts_, first, last, lines);
+    losses[chunk] = by_moments ? long_loss(*scales_, plan, *exponentials_, contexts_, first, last, within ? long_chunks : 1, lines)
+                               : batch_loss(*scales_, *exponentials_, contexts_, first, last, lines);
   });
   if (gradient) {
     std::vector<double*> sums;

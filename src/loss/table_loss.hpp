@@ -9,6 +9,7 @@
 #include "../contexts.hpp"
 #include "../gates.hpp"
 #include "../geometry.hpp"
+#include "centred_scales.hpp"
 #include "token_lines.hpp"
 
 namespace phaselock {
@@ -44,6 +45,7 @@ class TableLoss {
   const Contexts& contexts_;
   LossMethod method_;
   std::optional<TokenLines> exponentials_;  ///< if the method is a kernel's
+  std::optional<CentredScales> scales_;     ///< likewise
   std::vector<TokenLines> gradients_;       ///< of each chunk, once gradients have been asked for
 };
 

@@ -1,13 +1,13 @@
 #include "token_lines.hpp"
 
-#include <sys/mman.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 #include <vector>
+
+#include "large_pages.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "loss/token_lines.cpp"
@@ -73,20 +73,6 @@ namespace phaselock {
 
 HWY_EXPORT(Exponentials);
 HWY_EXPORT(Extremes);
-
-namespace {
-
-/// Asks the system for large pages where `count` numbers are to stand: lines are read in no order, and each new page costs a
-/// search.
-void prefer_large_pages([[maybe_unused]] double* numbers, [[maybe_unused]] std::size_t count) {
-#ifdef MADV_HUGEPAGE
-  constexpr std::size_t page = 4096, large = 2 << 20;
-  const std::size_t bytes = count * sizeof(double), into_page = reinterpret_cast<std::uintptr_t>(numbers) % page;
-  if (bytes > 2 * large) madvise(reinterpret_cast<char*>(numbers) + (page - into_page) % page, bytes - page, MADV_HUGEPAGE);
-#endif
-}
-
-}  // namespace
 
 TokenLines::TokenLines(const Model& model)
     : width((2 * model.heads + grain - 1) / grain * grain),

@@ -1,0 +1,20 @@
+// Large pages for memory that is read in no order, or asked for anew again and again: each new page costs a search, or a fault.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace phaselock {
+
+/// Asks the system for large pages where `count` numbers are to stand, before they are first touched.
+inline void prefer_large_pages([[maybe_unused]] double* numbers, [[maybe_unused]] std::size_t count) {
+#ifdef MADV_HUGEPAGE
+  constexpr std::size_t page = 4096, large = 2 << 20;
+  const std::size_t bytes = count * sizeof(double), into_page = reinterpret_cast<std::uintptr_t>(numbers) % page;
+  if (bytes > 2 * large) madvise(reinterpret_cast<char*>(numbers) + (page - into_page) % page, bytes - page, MADV_HUGEPAGE);
+#endif
+}
+
+}  // namespace phaselock
