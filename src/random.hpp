@@ -19,6 +19,7 @@ enum class Purpose : std::uint32_t {
   pattern_start = 6,
   choice = 7,
   toy_start = 8,
+  reference_counts = 9,
 };
 
 /// The stream of numbers number `index` of a seed and purpose: Philox4x32-10 with key = seed and

@@ -1,4 +1,4 @@
-// Intervals, tests and laws for counts over seeds.
+// Intervals of probabilities and the chi-square test, for counts over seeds.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,31 @@ struct Interval {
   double low, high;
 };
 
+/// A number and its confidence interval.
+struct Estimate {
+  double value;
+  Interval interval;
+};
+
 /// Clopper and Pearson's interval for a probability from `successes` of `trials`, each tail (1 - level) / 2; exact coverage >=
 /// level. No trials: [0, 1]. DomainError unless 0 <= successes <= trials and 0 < level < 1.
 Interval clopper_pearson(std::int64_t successes, std::int64_t trials, double level = 0.95);
 
 /// Clopper and Pearson's one-sided lower bound: the probability is above it with confidence `level`.
 double clopper_pearson_lower(std::int64_t successes, std::int64_t trials, double level = 0.95);
+
+/// Clopper and Pearson's formula continued to counts that are not whole: the quantiles of Beta(x, n - x + 1) and Beta(x + 1, n -
+/// x).
+Interval clopper_pearson_continued(double successes, double trials, double level = 0.95);
+
+/// The level that each of the intervals of a multinomial law's `cells` probabilities needs so that with probability `level` all
+/// of them cover: 1 - (1 - level) / cells (Bonferroni), but `level` itself for two cells, whose intervals mirror each other.
+double level_of_each(double level, int cells);
+
+/// Simultaneous intervals of a multinomial law's probabilities: Clopper and Pearson's at level_of_each. With probability at least
+/// `level` all of them cover, whatever the law and the number of draws. A single cell: [1, 1]. DomainError for no cell, a negative
+/// count, or a level outside (0, 1).
+std::vector<Interval> simultaneous_intervals(std::span<const std::int64_t> counts, double level = 0.95);
 
 /// Pearson's chi-square test of counts against expected probabilities (which sum to 1; cells of probability 0 must be empty, else p
 /// = 0).
@@ -30,15 +49,5 @@ GoodnessOfFit chi_square_test(std::span<const std::int64_t> counts, std::span<co
 
 /// The test's outcome for a statistic whose law is chi-square of so many degrees (0 degrees: p = 1).
 GoodnessOfFit chi_square_of(double statistic, int degrees);
-
-/// Chi-square test that draws among 0 .. values - 1 are uniform, where draws of one group may depend on each other but groups are
-/// independent and the law of a group treats all values alike. With X_r the number of draws at r in a group of size H, the
-/// covariance of X is v (I - 11^T / n), v = E[sum_r X_r^2 - H^2 / n] / (n - 1), n = values; v is estimated by its mean over groups.
-/// (Independent draws have v = H / n, and then this is Pearson's test.) Groups that never vary give statistic 0.
-GoodnessOfFit uniformity_of_groups(std::span<const std::vector<int>> groups, int values);
-
-/// Occupancy law: probability of k distinct values, k = 1 .. min(H, n), among H independent uniform choices of n; entry k - 1.
-/// P(k) = n! / (n - k)! S2(H, k) / n^H, S2 Stirling's numbers of the second kind (theory.md section 5, head coverage).
-std::vector<double> occupancy_law(int choices, int values);
 
 }  // namespace phaselock

@@ -1,11 +1,10 @@
-// Intervals, the chi-square test and the occupancy law: known values, enumeration, and calibration by simulation.
+// Intervals and the chi-square test: known values, and calibration by simulation.
 #include "statistics.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <numeric>
-#include <set>
 
 #include "errors.hpp"
 #include "random.hpp"
@@ -18,18 +17,6 @@ namespace {
 double choose(int n, int k) { return std::round(std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1))); }
 
 double binomial(int n, int k, double p) { return choose(n, k) * std::pow(p, k) * std::pow(1 - p, n - k); }
-
-/// Counts of 1 .. values seen distinct among all values^choices choices.
-std::vector<double> enumerated_occupancy(int choices, int values) {
-  std::vector<double> law(std::min(choices, values), 0.0);
-  const int all = int(std::lround(std::pow(values, choices)));
-  for (int code = 0; code < all; ++code) {
-    std::set<int> seen;
-    for (int h = 0, rest = code; h < choices; ++h, rest /= values) seen.insert(rest % values);
-    law[seen.size() - 1] += 1.0 / all;
-  }
-  return law;
-}
 
 }  // namespace
 
@@ -89,6 +76,32 @@ TEST_SUITE("fast") {
     CHECK(share < 0.98 + 4 * error);  // not vacuous: discreteness adds little at 200 trials
   }
 
+  TEST_CASE("Clopper-Pearson continued to counts that are not whole") {
+    const Interval interval = clopper_pearson_continued(2.5, 11.0);
+    CHECK(interval.low == doctest::Approx(0.039826943084991136).epsilon(1e-12));  // scipy 1.10: beta.ppf(0.025, 2.5, 9.5)
+    CHECK(interval.high == doctest::Approx(0.5650954805017856).epsilon(1e-12));   // beta.ppf(0.975, 3.5, 8.5)
+    CHECK(clopper_pearson_continued(3.0, 17.0).high == clopper_pearson(3, 17).high);
+  }
+
+  TEST_CASE(
+      "simultaneous intervals: Clopper-Pearson at 1 - 0.05 / 3 for three cells, at the level itself for two, certain for one") {
+    const std::vector<Interval> three = simultaneous_intervals(std::vector<std::int64_t>{12, 60, 128});
+    // scipy 1.10: binomtest(k, 200).proportion_ci(1 - 0.05 / 3, "exact")
+    const double low[] = {0.02685465542395106, 0.22485209911621906, 0.553949948411073},
+                 high[] = {0.11265231355173805, 0.3837255387028088, 0.7200562177459046};
+    for (int k = 0; k < 3; ++k) {
+      CHECK(three[k].low == doctest::Approx(low[k]).epsilon(1e-10));
+      CHECK(three[k].high == doctest::Approx(high[k]).epsilon(1e-10));
+    }
+    const std::vector<Interval> two = simultaneous_intervals(std::vector<std::int64_t>{12, 188});
+    CHECK(two[0].low == clopper_pearson(12, 200).low);
+    CHECK(two[0].low == doctest::Approx(1.0 - two[1].high).epsilon(1e-12));
+    CHECK(simultaneous_intervals(std::vector<std::int64_t>{7})[0].low == 1.0);
+    const std::vector<Interval> none = simultaneous_intervals(std::vector<std::int64_t>{0, 0, 0});
+    CHECK(none[2].low == 0.0);
+    CHECK(none[2].high == 1.0);
+  }
+
   TEST_CASE("counts that are none and levels outside (0, 1) are refused") {
     CHECK_THROWS_AS(clopper_pearson(-1, 10), DomainError);
     CHECK_THROWS_AS(clopper_pearson(11, 10), DomainError);
@@ -96,8 +109,11 @@ TEST_SUITE("fast") {
     CHECK_THROWS_AS(clopper_pearson_lower(1, 10, 0.0), DomainError);
     CHECK_THROWS_AS(chi_square_test(std::vector<std::int64_t>{1, 2}, std::vector<double>{1.0}), DomainError);
     CHECK_THROWS_AS(chi_square_test({}, {}), DomainError);
-    CHECK_THROWS_AS(occupancy_law(0, 3), DomainError);
-    CHECK_THROWS_AS(occupancy_law(3, 0), DomainError);
+    CHECK_THROWS_AS(clopper_pearson_continued(2.5, 2.4), DomainError);
+    CHECK_THROWS_AS(simultaneous_intervals({}), DomainError);
+    CHECK_THROWS_AS(simultaneous_intervals(std::vector<std::int64_t>{3, -1}), DomainError);
+    CHECK_THROWS_AS(simultaneous_intervals(std::vector<std::int64_t>{3}, 0.0), DomainError);
+    CHECK_THROWS_AS(level_of_each(0.95, 0), DomainError);
   }
 
   TEST_CASE("chi-square: known statistic and p-value") {
@@ -135,60 +151,31 @@ TEST_SUITE("fast") {
     CHECK(chi_square_test(tenths, std::vector<double>(10, 0.1)).p_value > 1e-3);
     CHECK(least_wrong < 0.05);
   }
+}
 
-  TEST_CASE("uniformity of groups: p-values are uniform (level 1e-3) for independent, equal and repelling draws") {
-    Stream stream(33, Purpose::choice);
-    // Draws of a group of 3 among 4: alike with probability `alike`, else different with probability `apart`, else independent.
-    const auto tenths = [&](double alike, double apart) {
-      std::vector<std::int64_t> counts(10, 0);
-      std::vector<std::vector<int>> groups(300, std::vector<int>(3));
-      for (int round = 0; round < 1000; ++round) {
-        for (std::vector<int>& group : groups) {
-          const double kind = stream.uniform();
-          for (int& r : group) r = int(stream.below(4));
-          if (kind < alike) {
-            group[1] = group[2] = group[0];
-          } else if (kind < alike + apart) {
-            const int left_out = group[0];
-            for (int h = 0; h < 3; ++h) group[h] = (left_out + 1 + h) % 4;
+TEST_SUITE("slow") {
+  TEST_CASE("simultaneous intervals: all cover at once in at least 95% of 2000 data sets (3 standard errors)") {
+    Stream stream(34, Purpose::choice);
+    const double allowed = 0.95 - 3 * std::sqrt(0.95 * 0.05 / 2000);
+    const std::vector<std::vector<double>> laws = {{0.11, 0.67, 0.22}, {0.0, 0.02, 0.98}, {0.3, 0.7}, {0.05, 0.1, 0.2, 0.3, 0.35}};
+    for (const std::vector<double>& law : laws)
+      for (const int draws : {30, 200}) {
+        int covered = 0, one_at_a_time = 0;
+        for (int round = 0; round < 2000; ++round) {
+          std::vector<std::int64_t> counts(law.size(), 0);
+          for (int k = 0; k < draws; ++k) ++counts[test::choose(stream, law)];
+          const std::vector<Interval> intervals = simultaneous_intervals(counts);
+          bool all = true, all_single = true;
+          for (std::size_t k = 0; k < law.size(); ++k) {
+            all = all && intervals[k].low <= law[k] && law[k] <= intervals[k].high;
+            const Interval single = clopper_pearson(counts[k], draws);
+            all_single = all_single && single.low <= law[k] && law[k] <= single.high;
           }
+          covered += all;
+          one_at_a_time += all_single;
         }
-        ++counts[std::min(9, int(10 * uniformity_of_groups(groups, 4).p_value))];
+        CHECK(covered >= 2000 * allowed);
+        if (law.size() == 5 && draws == 200) CHECK(one_at_a_time < 2000 * allowed);  // why the level of each is raised
       }
-      return chi_square_test(counts, std::vector<double>(10, 0.1)).p_value;
-    };
-    CHECK(tenths(0.0, 0.0) > 1e-3);
-    CHECK(tenths(1.0, 0.0) > 1e-3);
-    CHECK(tenths(0.0, 1.0) > 1e-3);
-    CHECK(tenths(0.3, 0.4) > 1e-3);
-  }
-
-  TEST_CASE("uniformity of groups: Pearson's test for single draws, certain for groups that never vary, wrong draws refused") {
-    const std::vector<std::vector<int>> singles = {{0}, {1}, {1}, {2}, {1}, {0}, {1}};
-    const GoodnessOfFit pearson = chi_square_test(std::vector<std::int64_t>{2, 4, 1}, std::vector<double>(3, 1.0 / 3));
-    CHECK(uniformity_of_groups(singles, 3).statistic == doctest::Approx(pearson.statistic).epsilon(1e-13));
-    CHECK(uniformity_of_groups(singles, 3).p_value == doctest::Approx(pearson.p_value).epsilon(1e-12));
-    CHECK(uniformity_of_groups(std::vector<std::vector<int>>{{0, 1, 2}, {2, 0, 1}}, 3).p_value == 1.0);
-    CHECK(uniformity_of_groups({}, 3).p_value == 1.0);
-    CHECK(uniformity_of_groups(std::vector<std::vector<int>>{{0, 0}, {0, 0}}, 1).p_value == 1.0);
-    CHECK(uniformity_of_groups(std::vector<std::vector<int>>(50, {1, 1}), 3).p_value < 1e-10);
-    CHECK_THROWS_AS(uniformity_of_groups(std::vector<std::vector<int>>{{3}}, 3), DomainError);
-    CHECK_THROWS_AS(uniformity_of_groups(std::vector<std::vector<int>>{{-1}}, 3), DomainError);
-    CHECK_THROWS_AS(uniformity_of_groups({}, 0), DomainError);
-  }
-
-  TEST_CASE("occupancy law equals the enumeration of all n^H choices, and Stirling's formula") {
-    for (int choices = 1; choices <= 6; ++choices)
-      for (int values = 1; values <= 5; ++values)
-        CHECK(test::relative_error(occupancy_law(choices, values), enumerated_occupancy(choices, values)) < 1e-11);
-    const std::vector<double> law = occupancy_law(3, 3);
-    CHECK(law[0] == doctest::Approx(3.0 / 27).epsilon(1e-15));
-    CHECK(law[1] == doctest::Approx(18.0 / 27).epsilon(1e-15));  // 3!/1! S2(3, 2) / 3^3
-    CHECK(law[2] == doctest::Approx(6.0 / 27).epsilon(1e-15));
-    const std::vector<double> large = occupancy_law(400, 300);
-    CHECK(std::accumulate(large.begin(), large.end(), 0.0) == doctest::Approx(1.0).epsilon(1e-12));
-    double mean = 0.0;
-    for (std::size_t k = 0; k < large.size(); ++k) mean += double(k + 1) * large[k];
-    CHECK(mean == doctest::Approx(300 * (1 - std::pow(299.0 / 300, 400))).epsilon(1e-12));
   }
 }

@@ -78,6 +78,14 @@ inline std::vector<double> normals(std::size_t count, double scale, std::uint64_
   return x;
 }
 
+/// A cell, drawn with its probability.
+inline int choose(Stream& stream, std::span<const double> probabilities) {
+  double x = stream.uniform();
+  std::size_t k = 0;
+  while (k + 1 < probabilities.size() && x >= probabilities[k]) x -= probabilities[k++];
+  return int(k);
+}
+
 /// A random model the theorems speak of, S at most `largest_positions`.
 inline Model random_theorem_model(Stream& stream, int largest_positions = 5) {
   Model model;

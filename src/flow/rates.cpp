@@ -21,6 +21,18 @@ double saddle_rate(const Model& model, double c) {
   return c * model.beta / (n * n * n) * largest_eigenvalue(w2 / n, w1, 0.0);
 }
 
+double escape_correction(const Model& model) {
+  const double n = model.phases();
+  const double w = attention(model, 1.0 / n).w, w1 = w_slope(model, w), w2 = w_curvature(model, w);
+  const double w3 = model.gamma * (w2 * (1.0 - 2.0 * w) - 2.0 * w1 * w1);
+  // The unit eigenvector is (lambda, w') / norm, lambda without its factor f = c beta / n^3.
+  const double lambda = largest_eigenvalue(w2 / n, w1, 0.0), norm = std::hypot(lambda, w1), key = lambda / norm, value = w1 / norm;
+  const double fX = 1.0 / (w1 * (n + 1.0)), fY = 1.0 / (w * n * (n + 1.0));
+  const double by_key = key * key * (w1 - 2.0 * w2 / n - w3 / (n * n)) - 2.0 * key * value * (w1 + w2 / n);
+  const double by_value = -key * key * w2 / n - 2.0 * key * value * w1 + value * value * n * w;
+  return fX * by_key + fY * by_value;
+}
+
 HeadModes head_mode_rates(const Model& model, double c) {
   const double n = model.phases(), L = model.blocks, H = model.heads, N = model.vocabulary, beta = model.beta;
   const auto [w, o] = attention(model, 1.0 / n);

@@ -12,6 +12,13 @@ namespace phaselock {
 /// lambda = (c beta / n^3) ( w''/n + sqrt((w''/n)^2 + 4 w'^2) ) / 2, with w', w'' at u = 1/n, n = S - 1.
 double saddle_rate(const Model& model, double c);
 
+/// Its correction on the way to the saddle, which gates reach only algebraically: as N -> infinity a small asymmetry grows at
+/// lambda + mu / t. The weights that no query uses are x ~ X / t of pK(S) and y ~ Y / t of pV(1), X = n^3 / (c beta w' (n + 1)),
+/// Y = n^2 / (c beta w (n + 1)), and with v the unit eigenvector of lambda in [[w''/n, w'], [w', 0]]
+/// mu = (c beta / n^3) v^T ( X [[w' - 2 w''/n - w'''/n^2, -w' - w''/n], [., 0]] + Y [[-w''/n, -w'], [., n w]] ) v.
+/// It depends on L, S and gamma only.
+double escape_correction(const Model& model);
+
 /// Growth rates at the saddle at finite N, of differences between heads and of their sum.
 struct HeadModes {
   double difference, sum;
