@@ -27,7 +27,8 @@ struct CoverageResult {
   Interval collision_interval;          ///< 95% Clopper-Pearson, of collided / selected
   std::vector<double> occupancy;        ///< occupancy law, as `distinct`
   GoodnessOfFit occupancy_fit;          ///< of `distinct` against the occupancy law: independent heads
-  GoodnessOfFit position_fit;           ///< of `positions` against uniform, heads of one seed as one group (uniformity_of_groups)
+  GoodnessOfFit
+      position_fit;  ///< of `positions` against uniform, whatever the dependence of heads of one seed (position_uniformity)
   std::vector<FlowOutcome> seed_outcomes;    ///< of each seed [seeds]
   std::vector<std::vector<int>> selections;  ///< of each seed [seeds][H]; -1 where none
 };

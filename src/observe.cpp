@@ -1,9 +1,16 @@
 #include "observe.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <numeric>
 #include <set>
+#include <utility>
 
+#include "errors.hpp"
 #include "gates.hpp"
 #include "loss/context_loss.hpp"
 #include "loss/dense_loss.hpp"
@@ -94,12 +101,16 @@ double effective_offsets(std::span<const double> weights) {
   return std::exp(entropy);
 }
 
-GateObservation observe_static(const Model& model, std::span<const double> bias) {
-  GateSums sums{static_weights(model, bias), {}, {}};
+GateObservation observe_weights(const Model& model, std::vector<double> weights) {
+  GateSums sums{std::move(weights), {}, {}};
   sums.least = sums.weights;
-  for (std::size_t row = 0; row < bias.size(); row += model.positions)
+  for (std::size_t row = 0; row < sums.weights.size(); row += model.positions)
     sums.offsets.push_back(effective_offsets({sums.weights.data() + row, std::size_t(model.positions)}));
   return summarize(model, std::move(sums));
+}
+
+GateObservation observe_static(const Model& model, std::span<const double> bias) {
+  return observe_weights(model, static_weights(model, bias));
 }
 
 GateObservation observe_tables(const Model& model, std::span<const double> tables, const Contexts& contexts) {
@@ -152,11 +163,15 @@ int coverage(std::span<const int> selection) {
   return int(distinct.size());
 }
 
-PhaseCurve phase_curve_static(const Model& model, std::span<const double> bias) {
+PhaseCurve phase_curve_weights(const Model& model, std::span<const double> weights) {
   PhaseSums sums(model);
-  const ContextGates gates = equal_blocks(model, static_weights(model, bias));
+  const ContextGates gates = equal_blocks(model, weights);
   for (int r = 0; r < model.phases(); ++r) add_query(model, query_at(model, gates, 0, r), sums);  // all blocks are alike
   return std::move(sums).curve(1.0);
+}
+
+PhaseCurve phase_curve_static(const Model& model, std::span<const double> bias) {
+  return phase_curve_weights(model, static_weights(model, bias));
 }
 
 PhaseCurve phase_curve_tables(const Model& model, const Geometry& geometry, std::span<const double> tables,
@@ -183,6 +198,31 @@ PhaseCurve phase_curve_tables(const Model& model, const Geometry& geometry, std:
     }
   }
   return std::move(sums).curve(double(contexts.size()) * blocks);
+}
+
+PhaseCurve phase_curve_of_shape(const Model& model, std::span<const int> shape) {
+  const bool positive = std::all_of(shape.begin(), shape.end(), [](int heads) { return heads >= 1; });
+  if (!positive || std::accumulate(shape.begin(), shape.end(), 0) != model.heads || int(shape.size()) > model.phases())
+    throw DomainError(
+        fmt::format("{} heads on {} positions cannot have the shape ({})", model.heads, model.phases(), fmt::join(shape, ", ")));
+  std::vector<double> weights(2 * model.branch_rows(), 0.0);
+  int h = 0;
+  for (int r = 0; r < int(shape.size()); ++r)
+    for (int k = 0; k < shape[r]; ++k, ++h)
+      weights[row_index(model, key_branch, h, r)] = weights[row_index(model, value_branch, h, r + 1)] = 1.0;
+  return phase_curve_weights(model, weights);
+}
+
+ShapeQuality shape_quality(const Model& model, std::span<const int> shape) {
+  const PhaseCurve curve = phase_curve_of_shape(model, shape);
+  const auto mean = [](const std::vector<double>& of) { return std::accumulate(of.begin(), of.end(), 0.0) / double(of.size()); };
+  const auto least = [](const std::vector<double>& of) { return *std::min_element(of.begin(), of.end()); };
+  return {mean(curve.loss),
+          *std::max_element(curve.loss.begin(), curve.loss.end()),
+          mean(curve.probability),
+          least(curve.probability),
+          curve.mean,
+          curve.worst};
 }
 
 }  // namespace phaselock

@@ -19,6 +19,8 @@ struct GateObservation {
                                        ///< selection, at each branch's own peak: then at least one head is -1)
 };
 
+/// Of the weights [2][H][S] of static gates, of their biases, of tables.
+GateObservation observe_weights(const Model& model, std::vector<double> weights);
 GateObservation observe_static(const Model& model, std::span<const double> bias);
 GateObservation observe_tables(const Model& model, std::span<const double> tables, const Contexts& contexts);
 
@@ -43,9 +45,24 @@ struct PhaseCurve {
   double mean, worst, gap;          ///< of the accuracy; gap = best - worst
 };
 
+/// Of the weights [2][H][S] of static gates, of their biases.
+PhaseCurve phase_curve_weights(const Model& model, std::span<const double> weights);
 PhaseCurve phase_curve_static(const Model& model, std::span<const double> bias);
 /// Of all queries; of contexts of more than 256 blocks at exact geometry, the queries of 256 evenly spaced blocks.
 PhaseCurve phase_curve_tables(const Model& model, const Geometry& geometry, std::span<const double> tables,
                               const Contexts& contexts);
+
+/// What a selection is worth at exact geometry depends on its occupancy shape alone (occupancy.hpp). Phases in the order of the
+/// shape, then those without heads. Throws DomainError unless the shape's numbers are at least 1, add up to H and are at most S - 1
+/// many.
+PhaseCurve phase_curve_of_shape(const Model& model, std::span<const int> shape);
+
+/// Means and worst values over the phases of such a curve.
+struct ShapeQuality {
+  double mean_loss, worst_loss;  ///< nats
+  double mean_probability, worst_probability;
+  double mean_accuracy, worst_accuracy;
+};
+ShapeQuality shape_quality(const Model& model, std::span<const int> shape);
 
 }  // namespace phaselock

@@ -9,6 +9,7 @@
 
 #include "errors.hpp"
 #include "interrupt.hpp"
+#include "occupancy.hpp"
 #include "support.hpp"
 
 using namespace phaselock;

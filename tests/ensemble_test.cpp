@@ -12,6 +12,7 @@
 #include "coverage.hpp"
 #include "errors.hpp"
 #include "flow/ensemble_kernel.hpp"
+#include "flow/escape.hpp"
 #include "flow/flow.hpp"
 #include "gates.hpp"
 #include "interrupt.hpp"
@@ -46,7 +47,8 @@ Starts seeds(const Model& model, int count, double rho = 1e-2) {
 }
 
 bool same(const EnsembleFlow& a, const EnsembleFlow& b) {
-  return a.ending == b.ending && a.t == b.t && a.steps == b.steps && a.bias == b.bias;
+  const bool escapes = a.escape == b.escape || (std::isnan(a.escape) && std::isnan(b.escape));
+  return a.ending == b.ending && a.t == b.t && escapes && a.steps == b.steps && a.bias == b.bias;
 }
 
 /// Runs `body` with the kernels of each instruction set that this CPU has.
@@ -97,12 +99,13 @@ TEST_SUITE("fast") {
         const double scale = std::pow(10.0, 4.0 * stream.uniform() - 3.0);
         const std::vector<double> normal = test::normals(count * lanes, scale, 1000 + round);
         const LaneNumbers b(normal.begin(), normal.end());
-        LaneNumbers s(lanes), step(lanes), out(count * lanes), residual(lanes);
+        LaneNumbers s(lanes), step(lanes), out(count * lanes), residual(lanes), key(lanes);
         for (std::size_t lane = 0; lane < lanes; ++lane) {
           s[lane] = 10.0 * stream.uniform();
           step[lane] = stream.uniform();
         }
-        kernel->velocity(b.data(), s.data(), step.data(), 0.25, out.data(), residual.data());
+        const Peaks peaks{residual.data(), key.data()};
+        kernel->velocity(b.data(), s.data(), step.data(), 0.25, out.data(), &peaks);
         for (std::size_t lane = 0; lane < lanes; ++lane) {
           std::vector<double> bias(count), expected(count), found(count);
           for (std::size_t k = 0; k < count; ++k) bias[k] = b[k * lanes + lane];
@@ -118,6 +121,8 @@ TEST_SUITE("fast") {
           for (std::size_t row = 0; row < count; row += model.positions)
             least = std::min(least, *std::max_element(&weights[row], &weights[row] + model.positions));
           CHECK(residual[lane] == doctest::Approx(1.0 - least).epsilon(1e-12).scale(1.0));
+          CHECK(key[lane] == doctest::Approx(*std::max_element(weights.begin(), weights.begin() + count / 2)).epsilon(1e-12));
+          CHECK(key[lane] == doctest::Approx(largest_key_weight(model, bias.data())).epsilon(1e-12));
         }
       }
     });
@@ -205,6 +210,20 @@ TEST_SUITE("fast") {
     interrupt_flag() = false;
   }
 
+  TEST_CASE("a flow taken up where another ended goes on as that one would have") {
+    const Starts starts = seeds(usual, 5, 0.1);
+    for (const auto& bias : starts) {
+      const EnsembleFlow whole = flows(usual, 1.0, {bias}, close_to(1e4))[0], first = flows(usual, 1.0, {bias}, close_to(300.0))[0];
+      EnsembleFlow second;
+      static_ensemble(
+          usual, 1.0, 1, [&](std::int64_t) { return EnsembleStart(first.bias, first.t); }, close_to(1e4),
+          [&](std::int64_t, EnsembleFlow&& flow) { second = std::move(flow); });
+      CHECK(second.t == 1e4);
+      CHECK(relative_error(second.bias, whole.bias) < 1e-7);
+      CHECK((std::isnan(first.escape) ? second.escape : first.escape) == doctest::Approx(whole.escape).epsilon(1e-6));
+    }
+  }
+
   TEST_CASE("error per seed is no larger than DOP853's at the same tolerances") {
     // SciPy's DOP853 over the same 64 seeds: median 1.2e-7, largest 7.5e-6 (bench/peers/scipy_flow.py).
     const Starts starts = seeds(usual, 64, 1e-3);
@@ -249,7 +268,7 @@ TEST_SUITE("slow") {
       tbb::parallel_for(0, c.seeds, [&](int k) {
         const FlowResult flow = static_flow(c.model, 1.0, initial_bias(c.model, 1.0, c.rho, 1 + k), options.flow);
         CHECK(found.seed_outcomes[k] == flow.outcome);
-        CHECK(found.selections[k] == flow.gates.selection);
+        CHECK(found.selections[k] == (flow.equilibrium ? one_hot_heads(c.model, flow.equilibrium->weights) : flow.gates.selection));
       });
     }
   }

@@ -5,10 +5,16 @@
 #include <tbb/global_control.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <set>
+#include <string>
+#include <thread>
+#include <utility>
 
 #include "errors.hpp"
 #include "gates.hpp"
@@ -54,6 +60,33 @@ std::vector<double> renamed(const Model& model, const std::vector<double>& bias,
       result[row_index(model, value_branch, h, rename[r] + 1)] = bias[row_index(model, value_branch, h, r + 1)];
     }
   return result;
+}
+
+/// All that a run folder shows of two flows, bit for bit.
+void check_same(const FlowResult& a, const FlowResult& b) {
+  CHECK(a.outcome == b.outcome);
+  CHECK(a.ending == b.ending);
+  CHECK(a.t == b.t);
+  CHECK(a.steps == b.steps);
+  CHECK(a.initial == b.initial);
+  CHECK(a.state == b.state);
+  CHECK(a.loss == b.loss);
+  CHECK(a.energy_residual == b.energy_residual);
+  CHECK(a.trap.has_value() == b.trap.has_value());
+  CHECK(a.equilibrium.has_value() == b.equilibrium.has_value());
+  if (a.equilibrium && b.equilibrium) CHECK(a.equilibrium->weights == b.equilibrium->weights);
+  REQUIRE(a.saved.size() == b.saved.size());
+  for (std::size_t k = 0; k < a.saved.size(); ++k) {
+    CHECK(a.saved[k].t == b.saved[k].t);
+    CHECK(a.saved[k].loss == b.saved[k].loss);
+    CHECK(a.saved[k].weights == b.saved[k].weights);
+  }
+  REQUIRE(a.samples.size() == b.samples.size());
+  bool same = true;
+  for (std::size_t k = 0; k < a.samples.size(); ++k)
+    same = same && a.samples[k].t == b.samples[k].t && a.samples[k].loss == b.samples[k].loss &&
+           a.samples[k].weights == b.samples[k].weights;
+  CHECK(same);
 }
 
 }  // namespace
@@ -277,33 +310,143 @@ TEST_SUITE("fast") {
   TEST_CASE("an interrupt is told the state it stops at, then goes on as Interrupted") {
     const std::vector<double> bias = test::normals(2 * small.branch_rows(), 0.1, 75);
     FlowOptions options;
-    double seen = -1.0, asked_at = -1.0;
-    State state;
+    double asked_at = -1.0;
+    FlowCheckpoint last;
     options.on_step = [&](double t) {
       if (t > 10.0 && asked_at < 0.0) {
         asked_at = t;
         interrupt_flag() = true;
       }
     };
-    options.on_interrupt = [&](double t, const State& y) {
-      seen = t;
-      state = y;
-    };
+    options.on_checkpoint = [&](const FlowCheckpoint& checkpoint) { last = checkpoint; };
     CHECK_THROWS_AS(static_flow(small, 1.0, bias, options), Interrupted);
     interrupt_flag() = false;
     CHECK(asked_at > 10.0);
-    CHECK(seen >= asked_at);
-    REQUIRE(state.size() == bias.size());
-    CHECK(relative_error(static_flow(small, 1.0, bias, until(seen)).state, state) < 1e-7);
+    CHECK(last.point.t >= asked_at);
+    REQUIRE(last.y.size() == bias.size() + 1);
+    last.y.pop_back();
+    CHECK(relative_error(static_flow(small, 1.0, bias, until(last.point.t)).state, last.y) < 1e-7);
 
     const Geometry geometry = Geometry::exact(1.0, 16);
-    interrupt_flag() = true;
+    const Contexts contexts = sample_balanced(small, 1, 77);
     options.on_step = {};
-    const std::vector<double> tables = geometry.initial_tables(small, 0.1, 76);
-    CHECK_THROWS_AS(table_flow(small, geometry, sample_balanced(small, 1, 77), GateClass::linear, tables, options), Interrupted);
+    interrupt_flag() = true;
+    CHECK_THROWS_AS(table_flow(small, geometry, contexts, GateClass::linear, geometry.initial_tables(small, 0.1, 76), options),
+                    Interrupted);
     interrupt_flag() = false;
-    CHECK(seen == 0.0);
-    CHECK(state == tables);
+  }
+
+  TEST_CASE("a flow goes on from any checkpoint to the same bits: explicit, stiff, tied, uniform, of dense geometry") {
+    const Geometry exact = Geometry::exact(1.0, 12), dense = Geometry::perturbed(1.0, 0.05, 3, 12);
+    const Model tiny{4, 3, 1, 12, 1.0, 1.0};
+    const Contexts contexts = sample_balanced(tiny, 1, 90);
+    const auto of_tables = [&](const Geometry& geometry, GateClass gates) {
+      return [&, gates](const FlowOptions& options) {
+        return table_flow(tiny, geometry, contexts, gates, geometry.initial_tables(tiny, 0.5, 91), options);
+      };
+    };
+    const std::vector<double> bias = test::normals(2 * small.branch_rows(), 0.1, 92);
+    const Model crowded{4, 4, 3, 1000, 1.0, 8.0};  // stays at an interior equilibrium
+    const auto meet = [&](const FlowOptions& options) {
+      return static_flow(crowded, 1.0, initial_bias(crowded, 1.0, 1e-2, 1), options);
+    };
+    struct Case {
+      const char* name;
+      std::function<FlowResult(const FlowOptions&)> flow;
+      double until;
+      StopRule stop;
+    };
+    const Case cases[] = {
+        {"linear", of_tables(exact, GateClass::linear), 100.0, StopRule::certified},
+        {"tied", of_tables(exact, GateClass::tied), 100.0, StopRule::certified},
+        {"uniform", of_tables(exact, GateClass::uniform), 100.0, StopRule::certified},
+        {"dense", of_tables(dense, GateClass::linear), 100.0, StopRule::residual},
+        {"static", [&](const FlowOptions& options) { return static_flow(small, 1.0, bias, options); }, 1e5, StopRule::certified},
+        {"interior", meet, 1e6, StopRule::residual},
+        {"stiff", meet, 1e6, StopRule::time}};
+    for (const Case& one : cases) {
+      CAPTURE(one.name);
+      FlowOptions options = until(one.until);
+      options.stop = one.stop;
+      options.record = one.until < 1e6;  // the others take more steps than one would copy at each of them
+      options.integration.save_at = {2.0, 50.0};
+      std::vector<FlowCheckpoint> checkpoints;
+      options.on_checkpoint = [&](const FlowCheckpoint& checkpoint) { checkpoints.push_back(checkpoint); };
+      options.checkpoint_every = 0.0;
+      const FlowResult whole = one.flow(options);
+      CHECK(checkpoints.back().samples.size() + 1 == (options.record ? whole.samples.size() : 1));
+      CHECK(checkpoints.back().stiff == (std::string(one.name) == "stiff"));
+      CHECK((whole.outcome == FlowOutcome::interior) == (one.until == 1e6));
+      const std::vector<FlowCheckpoint> from = checkpoints;
+      for (std::size_t k = 0; k < from.size(); k += 1 + from.size() / 3) {
+        options.resume = &from[k];
+        check_same(one.flow(options), whole);
+        CHECK(checkpoints.back().point.s == from.back().point.s);
+        CHECK(checkpoints.back().next_look == from.back().next_look);
+      }
+      options.resume = &from.back();
+      check_same(one.flow(options), whole);
+    }
+  }
+
+  TEST_CASE("a flow goes on from wherever an interrupt meets it to the same bits") {
+    const Geometry exact = Geometry::exact(1.0, 16);
+    const Contexts contexts = sample_balanced(small, 1, 90);
+    const std::vector<double> tables = exact.initial_tables(small, 0.5, 91);
+    FlowOptions options = until(1e2);
+    options.record = true;
+    options.integration.save_at = {2.0, 50.0};
+    const FlowResult whole = table_flow(small, exact, contexts, GateClass::linear, tables, options);
+    std::optional<FlowCheckpoint> last;
+    options.on_checkpoint = [&](const FlowCheckpoint& checkpoint) { last = checkpoint; };
+    int interruptions = 0, steps = 0;
+    options.on_step = [&](double) {
+      if (++steps == 4) interrupt_flag() = true;  // once for certain
+    };
+    for (std::optional<FlowResult> end; !end;) {
+      // Another thread interrupts after a random time, between steps or within one.
+      std::jthread other([&] {
+        std::this_thread::sleep_for(std::chrono::microseconds(500 + 1371 * interruptions % 7000));
+        interrupt_flag() = true;
+      });
+      std::optional<FlowCheckpoint> from = std::exchange(last, std::nullopt);
+      options.resume = from ? &*from : nullptr;
+      try {
+        end = table_flow(small, exact, contexts, GateClass::linear, tables, options);
+      } catch (const Interrupted&) {
+        ++interruptions;
+        if (!last) last = from;  // before its first step
+      }
+      other.join();
+      interrupt_flag() = false;
+      if (end) check_same(*end, whole);
+    }
+    CHECK(interruptions > 0);
+  }
+
+  TEST_CASE("a checkpoint of another flow is refused") {
+    FlowCheckpoint checkpoint;
+    FlowOptions options = until(1e3);
+    options.on_checkpoint = [&](const FlowCheckpoint& one) { checkpoint = one; };
+    options.checkpoint_every = 0.0;
+    const std::vector<double> bias = test::normals(2 * small.branch_rows(), 0.1, 93);
+    static_flow(small, 1.0, bias, options);
+    options.resume = &checkpoint;
+    CHECK_NOTHROW(static_flow(small, 1.0, bias, options));
+    FlowCheckpoint other = checkpoint;
+    options.resume = &other;
+    CHECK_THROWS_AS(static_flow(small, 1.0, test::normals(2 * small.branch_rows(), 0.1, 94), options), CheckpointMismatch);
+    other.y.pop_back();
+    CHECK_THROWS_AS(static_flow(small, 1.0, bias, options), CheckpointMismatch);
+    const Geometry geometry = Geometry::exact(1.0, 16);
+    const Contexts contexts = sample_balanced(small, 1, 77);
+    const std::vector<double> tables = geometry.initial_tables(small, 0.1, 76);
+    options.resume = nullptr;
+    table_flow(small, geometry, contexts, GateClass::linear, tables, options);
+    other = checkpoint;
+    other.stiff = true;  // tables have no such stepper
+    options.resume = &other;
+    CHECK_THROWS_AS(table_flow(small, geometry, contexts, GateClass::linear, tables, options), CheckpointMismatch);
   }
 
   TEST_CASE("recorded samples belong to accepted steps and agree with the saved states") {

@@ -6,6 +6,10 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <utility>
+#include <vector>
+
+#include "errors.hpp"
 
 using namespace phaselock;
 
@@ -108,7 +112,8 @@ TEST_SUITE("fast") {
     const Integration crawling = integrate(field, y, options, keep_going);
     CHECK(crawling.ending == Ending::stiff);
     CHECK(crawling.t < 1e6);
-    const Integration resumed = integrate_stiff(field, slope, y, options, keep_going, crawling.t, crawling.steps);
+    IntegrationPoint from = IntegrationPoint::at(crawling.t, crawling.steps);
+    const Integration resumed = integrate_stiff(field, slope, y, from, options, keep_going);
     CHECK(resumed.ending == Ending::until);
     CHECK(resumed.steps > crawling.steps);
     CHECK(std::abs(y[1] * (1.0 + 1e6) - 1.0) < 1e-5);
@@ -164,17 +169,60 @@ TEST_SUITE("fast") {
     const Integration first = integrate(rotation, y, options, keep_going);
     bool started_again = false;
     options.until = 100.0;
-    const Integration second = integrate(
-        rotation, y, options,
-        [&](double t, const State&, std::int64_t) {
-          started_again = started_again || t <= 50.0;
-          return false;
-        },
-        first.t, first.steps);
+    IntegrationPoint from = IntegrationPoint::at(first.t, first.steps);
+    const Integration second = integrate(rotation, y, from, options, [&](double t, const State&, std::int64_t) {
+      started_again = started_again || t <= 50.0;
+      return false;
+    });
     CHECK(second.t == 100.0);
     CHECK(second.steps > first.steps);
     CHECK(!started_again);
     CHECK(y[0] == doctest::Approx(std::cos(100.0)).epsilon(1e-7));
+  }
+
+  TEST_CASE("an exception leaves state and point at the last accepted step: going on gives the same bits, the steppers' own too") {
+    IntegrateOptions options;
+    options.until = 1e4;
+    options.save_at = {3.0, 100.0};
+    const auto integrator = [&](bool stiff, State& y, IntegrationPoint& point, const VectorField& field, const StepVisitor& visit) {
+      return stiff ? integrate_stiff(field, decay_slope, y, point, options, visit) : integrate(field, y, point, options, visit);
+    };
+    for (const bool stiff : {false, true}) {
+      CAPTURE(stiff);
+      std::vector<double> times;
+      const auto note = [&](double t, const State&, std::int64_t) {
+        times.push_back(t);
+        return false;
+      };
+      State whole = {1.0};
+      IntegrationPoint whole_point;
+      const Integration end = integrator(stiff, whole, whole_point, decay, note);
+      const std::vector<double> whole_times = std::exchange(times, {});
+      // Thrown out of the field now and then, and out of the visitor at every third visit.
+      State y = {1.0};
+      IntegrationPoint point;
+      Integration resumed{};
+      int calls = 0, visits = 0, interruptions = 0;
+      const VectorField field = [&](const State& state, State& dydt) {
+        if (++calls % 97 == 0) throw Interrupted();
+        decay(state, dydt);
+      };
+      for (bool done = false; !done;) try {
+          resumed = integrator(stiff, y, point, field, [&](double t, const State& state, std::int64_t steps) {
+            if (++visits % 3 == 0) throw Interrupted();
+            return note(t, state, steps);
+          });
+          done = true;
+        } catch (const Interrupted&) {
+          ++interruptions;
+        }
+      CHECK(interruptions > 20);
+      CHECK(times == whole_times);
+      CHECK(y == whole);
+      CHECK(resumed.t == end.t);
+      CHECK(resumed.steps == end.steps);
+      CHECK(point.growth == whole_point.growth);
+    }
   }
 
   TEST_CASE("ending: stopped by the visitor, at t = 0 too; the state belongs to the time") {
@@ -206,7 +254,8 @@ TEST_SUITE("fast") {
     IntegrateOptions options;
     options.max_steps = 7;
     State y = {1.0};
-    CHECK(integrate(decay, y, options, keep_going, 1.0, 5).steps == 7);
+    IntegrationPoint from = IntegrationPoint::at(1.0, 5);
+    CHECK(integrate(decay, y, from, options, keep_going).steps == 7);
   }
 
   TEST_CASE("ending: not_finite at once, and where the field becomes NaN or infinite on the way") {

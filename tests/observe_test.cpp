@@ -1,12 +1,17 @@
 // Observables of trained gates on gates made by hand (theory.md section 7).
 #include "observe.hpp"
+#include "occupancy.hpp"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "errors.hpp"
 #include "flow/flow.hpp"
 #include "gates.hpp"
+#include "loss/static_loss.hpp"
 #include "loss/table_loss.hpp"
 #include "support.hpp"
 
@@ -227,6 +232,35 @@ TEST_SUITE("fast") {
     // A key that sees nothing before a value on the answer: the L blocks tie.
     const PhaseCurve blocks = phase_curve_static(model, bias_of({{0, 0, 0, 1}, {0, 1, 0, 0}}));
     CHECK(blocks.accuracy == std::vector<double>{0.25, 0.0, 0.0});
+  }
+
+  TEST_CASE("shapes: what a selection is worth depends on how many heads sit on each position alone") {
+    const Model model{4, 5, 3, 60, 0.8, 2.0};
+    for (const std::vector<int>& selection : {std::vector<int>{2, 0, 2}, {3, 1, 0}, {1, 1, 1}}) {
+      std::vector<double> weights(2 * model.branch_rows(), 0.0);
+      for (int h = 0; h < 3; ++h)
+        weights[row_index(model, key_branch, h, selection[h])] = weights[row_index(model, value_branch, h, selection[h] + 1)] = 1.0;
+      const std::vector<int> shape = shape_of(selection);
+      const PhaseCurve found = phase_curve_of_shape(model, shape), direct = phase_curve_weights(model, weights);
+      for (auto curves : {std::pair(found.loss, direct.loss), std::pair(found.probability, direct.probability),
+                          std::pair(found.accuracy, direct.accuracy)}) {
+        std::sort(curves.first.begin(), curves.first.end());
+        std::sort(curves.second.begin(), curves.second.end());
+        for (int r = 0; r < 4; ++r) CHECK(curves.first[r] == doctest::Approx(curves.second[r]).epsilon(1e-13));
+      }
+      const ShapeQuality quality = shape_quality(model, shape);
+      CHECK(quality.mean_loss == doctest::Approx(static_loss<double>(model, weights.data(), nullptr)).epsilon(1e-13));
+      CHECK(quality.worst_loss == doctest::Approx(*std::max_element(direct.loss.begin(), direct.loss.end())).epsilon(1e-13));
+      CHECK(quality.worst_probability == doctest::Approx(std::exp(-quality.worst_loss)).epsilon(1e-12));
+      CHECK(quality.mean_probability > quality.worst_probability);
+      CHECK(quality.mean_accuracy == doctest::Approx(direct.mean));
+      CHECK(quality.worst_accuracy == direct.worst);
+    }
+    // A distinct pattern has the least mean loss of all selections (theory.md section 4).
+    CHECK(shape_quality(model, std::vector<int>{1, 1, 1}).mean_loss < shape_quality(model, std::vector<int>{2, 1}).mean_loss);
+    for (const std::vector<int>& bad : {std::vector<int>{}, {2}, {2, 2}, {3, 0}, {1, 1, 1, 1, -1}})
+      CHECK_THROWS_AS(phase_curve_of_shape(model, bad), DomainError);
+    CHECK_THROWS_AS(phase_curve_of_shape({4, 3, 3, 60, 1.0, 1.0}, std::vector<int>{1, 1, 1}), DomainError);
   }
 
   TEST_CASE("phases of tables: a phase that every context answers has accuracy 1 exactly") {

@@ -19,13 +19,12 @@ class Clock {
  public:
   enum Verdict { accepted, rejected };
 
-  Clock(const IntegrateOptions& options, double t0) : stops_(options.save_at), t_(t0), s_(std::log1p(t0)) {
+  Clock(const IntegrateOptions& options, const IntegrationPoint& from)
+      : stops_(options.save_at), t_(from.t), s_(from.s), proposal_(from.proposal), attempts_(from.steps) {
     stops_.push_back(options.until);
-    while (!at_end() && stops_[next_] <= t0) ++next_;
+    while (!at_end() && stops_[next_] <= t_) ++next_;
   }
 
-  double t() const { return t_; }
-  double s() const { return s_; }
   std::int64_t attempts() const { return attempts_; }
   bool at_end() const { return next_ == stops_.size(); }
   /// The step has fallen below the resolution of s.
@@ -53,12 +52,46 @@ class Clock {
     return accepted;
   }
 
+  /// Notes an accepted step.
+  void mark(IntegrationPoint& point) const {
+    constexpr double short_step = 0.02;
+    point.short_steps = s_ - point.s < short_step ? point.short_steps + 1 : 0;
+    point.t = t_;
+    point.s = s_;
+    point.proposal = proposal_;
+    point.steps = attempts_;
+    point.visited = false;
+  }
+
  private:
   std::vector<double> stops_;  ///< save times, then the end time
   std::size_t next_ = 0;
-  double t_, s_;
-  double proposal_ = 1e-3;
-  std::int64_t attempts_ = 0;
+  double t_, s_, proposal_;
+  std::int64_t attempts_;
 };
+
+/// The loop of both integrators: visits, attempts and endings. `step(s, ds)` is one attempt, as for the clock, and says whether it
+/// met NaN or infinity in `met_not_finite`; `keep()` is called after an accepted one, for y and the stepper's own part of `point`.
+template <class Step, class Keep>
+Integration march(State& y, IntegrationPoint& point, const IntegrateOptions& options, const StepVisitor& visit,
+                  std::int64_t stiff_after, const bool& met_not_finite, Step step, Keep keep) {
+  Clock clock(options, point);
+  const auto end = [&](Ending ending) { return Integration{ending, point.t, clock.attempts()}; };
+  while (true) {
+    if (!point.visited && visit(point.t, y, point.steps)) return end(Ending::stopped);
+    point.visited = true;
+    if (stiff_after > 0 && point.short_steps >= stiff_after) return end(Ending::stiff);
+    if (clock.at_end()) return end(Ending::until);
+    Clock::Verdict verdict;
+    do {
+      if (clock.attempts() >= options.max_steps) return end(Ending::step_limit);
+      verdict = clock.attempt(step);
+      if (verdict == Clock::rejected && clock.stuck()) return end(met_not_finite ? Ending::not_finite : Ending::no_progress);
+    } while (verdict == Clock::rejected);
+    keep();
+    clock.mark(point);
+    if (!all_finite(y)) return end(Ending::not_finite);
+  }
+}
 
 }  // namespace phaselock

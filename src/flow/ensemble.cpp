@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <tuple>
 #include <utility>
 
 #include "../interrupt.hpp"
 #include "ensemble_kernel.hpp"
+#include "escape.hpp"
 
 namespace phaselock {
 
@@ -109,6 +111,7 @@ using Stepper = odeint::runge_kutta_fehlberg78<State, double, State, double, Lan
 struct Lane {
   std::int64_t flow = -1;  ///< -1: idle
   std::int64_t steps = 0, short_steps = 0;
+  double escape = std::numeric_limits<double>::quiet_NaN();
   double last_step = 0.0, last_error = 0.0;  ///< of the last accepted step
   bool rejected = false;                     ///< the last attempt was
 };
@@ -119,22 +122,25 @@ double order_8_factor(double error) { return 1.0 / std::sqrt(std::sqrt(std::sqrt
 class Ensemble {
  public:
   Ensemble(const Model& model, double kappa, const EnsembleOptions& options)
-      : options_(options),
+      : model_(model),
+        options_(options),
         end_(std::log1p(options.until)),
-        kernel_(ensemble_kernel(model, static_speed(model, kappa))),
+        kernel_(ensemble_kernel(model, static_speed(model, kappa), options.repulsion)),
         size_(2 * model.branch_rows()),
         lanes_(kernel_->lanes()),
         s_(lanes_.size()),
         step_(lanes_.size()),
         error_(lanes_.size()),
         residual_(lanes_.size()),
+        key_peak_(lanes_.size()),
         y_(size_ * lanes_.size()),
         velocity_(y_),
+        last_velocity_(y_),
         next_(y_),
         difference_(y_),
         stepper_(LaneAlgebra(kernel_.get())) {}
 
-  void run(std::int64_t count, const std::function<std::vector<double>(std::int64_t)>& start,
+  void run(std::int64_t count, const std::function<EnsembleStart(std::int64_t)>& start,
            const std::function<void(std::int64_t, EnsembleFlow&&)>& finish) {
     std::int64_t started = 0, ended = 0;
     while (ended < count) {
@@ -144,11 +150,15 @@ class Ensemble {
           put(lane, started, start(started));
           ++started;
         }
-      kernel_->velocity(y_.data(), s_.data(), step_.data(), 0.0, velocity_.data(), residual_.data());
+      velocity_.swap(last_velocity_);
+      const Peaks peaks{residual_.data(), key_peak_.data()};
+      kernel_->velocity(y_.data(), s_.data(), step_.data(), 0.0, velocity_.data(), &peaks);
       bool freed = false;
       for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
         EnsembleEnding ending;
-        if (lanes_[lane].flow < 0 || !ends(lane, ending)) continue;
+        if (lanes_[lane].flow < 0) continue;
+        if (std::isnan(lanes_[lane].escape) && key_peak_[lane] >= escape_weight(model_)) lanes_[lane].escape = escape(lane);
+        if (!ends(lane, ending)) continue;
         const std::int64_t flow = lanes_[lane].flow;
         finish(flow, take(lane, ending));
         ++ended;
@@ -161,17 +171,35 @@ class Ensemble {
  private:
   static constexpr double first_step = 0.1, short_step = 0.02;
 
-  void put(std::size_t lane, std::int64_t flow, const std::vector<double>& bias) {
+  void put(std::size_t lane, std::int64_t flow, const EnsembleStart& start) {
     lanes_[lane] = Lane{.flow = flow};
-    for (std::size_t k = 0; k < size_; ++k) y_[k * lanes_.size() + lane] = bias[k];
-    s_[lane] = 0.0;
-    step_[lane] = std::min(first_step, end_);
+    for (std::size_t k = 0; k < size_; ++k) y_[k * lanes_.size() + lane] = start.bias[k];
+    s_[lane] = std::min(std::log1p(start.t), end_);
+    step_[lane] = std::min(first_step, end_ - s_[lane]);
+  }
+
+  /// Of a lane just past it: within its last step, from `next_` and `last_velocity_` to `y_` and `velocity_`.
+  double escape(std::size_t lane) const {
+    const Lane& l = lanes_[lane];
+    if (l.last_step == 0.0) return std::expm1(s_[lane]);
+    const std::size_t width = lanes_.size(), keys = size_ / 2;
+    std::vector<double> gathered(4 * keys);
+    double *const before = gathered.data(), *const before_velocity = before + keys, *const after = before_velocity + keys,
+                  *const after_velocity = after + keys;
+    for (std::size_t k = 0; k < keys; ++k) {
+      const std::size_t at = k * width + lane;
+      before[k] = next_[at];
+      before_velocity[k] = last_velocity_[at];
+      after[k] = y_[at];
+      after_velocity[k] = velocity_[at] * (l.last_step / step_[lane]);
+    }
+    return escape_in_step(model_, {s_[lane] - l.last_step, before, before_velocity}, {s_[lane], after, after_velocity});
   }
 
   /// The lane's flow, leaving the lane idle: at rest at the symmetric point.
   EnsembleFlow take(std::size_t lane, EnsembleEnding ending) {
-    EnsembleFlow flow{ending, ending == EnsembleEnding::until ? options_.until : std::expm1(s_[lane]), lanes_[lane].steps,
-                      std::vector<double>(size_)};
+    EnsembleFlow flow{ending, ending == EnsembleEnding::until ? options_.until : std::expm1(s_[lane]), lanes_[lane].escape,
+                      lanes_[lane].steps, std::vector<double>(size_)};
     for (std::size_t k = 0; k < size_; ++k) flow.bias[k] = std::exchange(y_[k * lanes_.size() + lane], 0.0);
     lanes_[lane] = Lane{};
     step_[lane] = s_[lane] = 0.0;
@@ -233,28 +261,32 @@ class Ensemble {
     l.rejected = false;
     const bool landed = s_[lane] + step >= end_ * (1.0 - 1e-15);
     s_[lane] = landed ? end_ : s_[lane] + step;
-    step = shortened(lane, step * std::clamp(factor, least, most));
+    step *= std::clamp(factor, least, most);  // at the end it stands for the units of the velocity
+    if (!landed) step = shortened(lane, step);
     return true;
   }
 
   /// The step, made to land on the end if it comes close to it or passes it.
   double shortened(std::size_t lane, double step) const { return s_[lane] + step * (1.0 + 1e-3) >= end_ ? end_ - s_[lane] : step; }
 
+  const Model& model_;
   EnsembleOptions options_;
   double end_;  ///< log time of the end
   std::unique_ptr<EnsembleKernel> kernel_;
   std::size_t size_;  ///< 2 H S
   std::vector<Lane> lanes_;
-  LaneNumbers s_, step_, error_, residual_;  ///< [lanes]
-  State y_, velocity_, next_, difference_;
+  LaneNumbers s_, step_, error_, residual_, key_peak_;  ///< [lanes]
+  State y_, velocity_;                                  ///< where the lanes stand, and step db/ds there
+  State last_velocity_;
+  State next_;  ///< while a step is tried, its end; then where the lanes stood before it
+  State difference_;
   Stepper stepper_;
 };
 
 }  // namespace
 
-void static_ensemble(const Model& model, double kappa, std::int64_t count,
-                     const std::function<std::vector<double>(std::int64_t)>& start, const EnsembleOptions& options,
-                     const std::function<void(std::int64_t, EnsembleFlow&&)>& finish) {
+void static_ensemble(const Model& model, double kappa, std::int64_t count, const std::function<EnsembleStart(std::int64_t)>& start,
+                     const EnsembleOptions& options, const std::function<void(std::int64_t, EnsembleFlow&&)>& finish) {
   Ensemble(model, kappa, options).run(count, start, finish);
 }
 

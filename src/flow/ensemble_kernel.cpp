@@ -23,9 +23,11 @@ namespace HWY_NAMESPACE {
 template <class Shape>
 class Kernel final : public EnsembleKernel {
  public:
-  Kernel(const Model& model, double c)
-      : shape_(model),
+  Kernel(const Model& model, double c, double repulsion)
+      : model_(model),
+        shape_(model),
         c_(c),
+        repulsion_(repulsion),
         memory_(hwy::AllocateAligned<double>((4 * model.branch_rows() + StaticForm<Pack, Shape>::workspace(model)) * width())),
         weights_(reinterpret_cast<Pack*>(memory_.get())),
         d_(weights_ + count()),
@@ -33,15 +35,17 @@ class Kernel final : public EnsembleKernel {
 
   int lanes() const override { return width(); }
 
-  void velocity(const double* b, const double* s, const double* step, double part, double* out, double* residual) override {
+  void velocity(const double* b, const double* s, const double* step, double part, double* out, const Peaks* peaks) override {
     const int H = shape_.heads, S = shape_.positions;
     Pack *const weights = weights_, *const d = d_;
     Pack rate = multiply_add(part, Pack::load(step), Pack::load(s));
     exponentials(&rate, 1);
     softmax(packs(b), 2 * H, S, weights);
-    if (residual) (1.0 - least_peak()).store(residual);
+    if (peaks) look(*peaks);
     form_.see(weights);
-    form_.gradient(weights, d, -c_ * Pack::load(step) * rate);
+    const Pack speed = -c_ * Pack::load(step) * rate;
+    form_.gradient(weights, d, speed);
+    if (repulsion_ != 0.0) repel(speed);
     for (int row = 0; row < count(); row += S) softmax_pullback(weights + row, d + row, S, packs(out) + row);
   }
 
@@ -82,29 +86,35 @@ class Kernel final : public EnsembleKernel {
 
   static constexpr int width() { return hn::MaxLanes(Pack::Tag()); }
 
-  /// Smallest weight that is the peak of a gate; NaN if any is.
-  Pack least_peak() const {
+  /// Out of line, to leave the loop without it as it is.
+  HWY_NOINLINE void repel(const Pack& speed) { key_overlap(model_, weights_, d_, repulsion_ * speed); }
+
+  /// Looks at the weights; NaN if any is.
+  void look(const Peaks& peaks) const {
     const int S = shape_.positions;
-    Pack least(1.0), all(0.0);
+    Pack least(1.0), largest_key(0.0), all(0.0);
     for (int row = 0; row < count(); row += S) {
       Pack peak = weights_[row];
       for (int s = 1; s < S; ++s) peak = max(weights_[row + s], peak);
       least = min(least, peak);
+      if (2 * row < count()) largest_key = max(largest_key, peak);
       all += peak;
     }
-    return least + 0.0 * all;
+    (1.0 - (least + 0.0 * all)).store(peaks.residual);
+    (largest_key + 0.0 * all).store(peaks.key);
   }
 
+  const Model& model_;
   Shape shape_;
-  double c_;
+  double c_, repulsion_;
   hwy::AlignedFreeUniquePtr<double[]> memory_;
   Pack *weights_, *d_;  ///< [2][H][S]
   StaticForm<Pack, Shape> form_;
 };
 
-EnsembleKernel* new_kernel(const Model& model, double c) {
-  if (model.heads == 3 && model.positions == 4) return new Kernel<FixedShape<3, 4>>(model, c);
-  return new Kernel<AnyShape>(model, c);
+EnsembleKernel* new_kernel(const Model& model, double c, double repulsion) {
+  if (model.heads == 3 && model.positions == 4) return new Kernel<FixedShape<3, 4>>(model, c, repulsion);
+  return new Kernel<AnyShape>(model, c, repulsion);
 }
 
 const char* target_name() { return hwy::TargetName(HWY_TARGET); }
@@ -119,8 +129,8 @@ namespace phaselock {
 HWY_EXPORT(new_kernel);
 HWY_EXPORT(target_name);
 
-std::unique_ptr<EnsembleKernel> ensemble_kernel(const Model& model, double c) {
-  return std::unique_ptr<EnsembleKernel>(HWY_DYNAMIC_DISPATCH(new_kernel)(model, c));
+std::unique_ptr<EnsembleKernel> ensemble_kernel(const Model& model, double c, double repulsion) {
+  return std::unique_ptr<EnsembleKernel>(HWY_DYNAMIC_DISPATCH(new_kernel)(model, c, repulsion));
 }
 
 std::vector<std::int64_t> ensemble_targets() { return hwy::SupportedAndGeneratedTargets(); }

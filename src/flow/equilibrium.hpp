@@ -1,6 +1,8 @@
-// Where a static flow ends: a selection, or an interior equilibrium that will never select (theory.md section 5).
+// Where a static flow ends: a selection, or an interior equilibrium that will never select (theory.md section 5). With a repulsion
+// between heads, the loss is that with it (static_loss.hpp).
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "../model.hpp"
@@ -16,6 +18,9 @@ struct Equilibrium {
   double scale;                 ///< min(1, gamma beta): key derivatives are of this size
   double curvature;             ///< smallest eigenvalue of the Hessian on the supports' tangent space (1 if no gate is mixed)
 
+  /// Largest difference of a weight from those given.
+  double distance(const std::vector<double>& from) const;
+
   /// A minimum to second order with a mixed gate. Margin and curvature may vanish: heads that share a key can trade value weight at
   /// no cost, so such minima are not isolated.
   bool is_interior() const {
@@ -25,12 +30,28 @@ struct Equilibrium {
 };
 
 /// Examines weights [2][H][S] as a candidate equilibrium; a position belongs to a gate's support if its weight is above 1e-6.
-Equilibrium examine(const Model& model, std::vector<double> weights);
+Equilibrium examine(const Model& model, std::vector<double> weights, double repulsion = 0.0);
 
 /// Smallest curvature of the static loss over the tangent space of the supports (weights above `support`); 1 if no gate is mixed.
-double support_curvature(const Model& model, const std::vector<double>& weights, double support);
+double support_curvature(const Model& model, const std::vector<double>& weights, double support, double repulsion = 0.0);
+
+/// The interior minimum (is_interior) that Newton's method finds on the supports of `weights` (those above 0.02), if there is one
+/// within 0.05 of them and no higher in loss that a static flow which has slowed down there cannot leave: its curvature vanishes
+/// only where heads that share a key trade value weight at no cost, and however they trade it, it stays a minimum. (Along such a
+/// family of minima a flow drifts for ever in log time, and where only a part of them are minima it may find the way out.) Nothing
+/// says that there is none elsewhere, or at other supports.
+std::optional<Equilibrium> interior_nearby(const Model& model, const std::vector<double>& weights, double repulsion = 0.0);
+
+/// Key offsets of the heads whose key and value an interior minimum leaves one-hot, however heads that share a key trade value
+/// weight; -1 for the others. [H]
+std::vector<int> one_hot_heads(const Model& model, const std::vector<double>& weights);
 
 /// Follows the static flow from `bias` to t = 1e12 with the stiff stepper and examines the end.
-Equilibrium static_limit(const Model& model, double kappa, std::vector<double> bias);
+Equilibrium static_limit(const Model& model, double kappa, std::vector<double> bias, double repulsion = 0.0);
+
+/// That limit, if it is an interior minimum within 0.2 of `weights`, where the gates are: the valley floor towards the limit is
+/// crossed in log time only.
+std::optional<Equilibrium> interior_limit(const Model& model, double kappa, std::vector<double> bias,
+                                          const std::vector<double>& weights, double repulsion = 0.0);
 
 }  // namespace phaselock

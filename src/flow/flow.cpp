@@ -1,16 +1,27 @@
 #include "flow.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <limits>
+#include <utility>
 
-#include "../errors.hpp"
 #include "../interrupt.hpp"
 #include "../loss/table_loss.hpp"
+#include "escape.hpp"
 #include "static_field.hpp"
 
 namespace phaselock {
 
 namespace {
+
+/// What a flow descends until a time.
+struct Stage {
+  double until;
+  VectorField field;
+  JacobianField jacobian;  ///< empty: no stiff stepper
+  std::function<double(const State&)> objective;
+};
 
 /// A flow as the driver below sees it; parameters are the state without the energy entry at its end.
 struct Problem {
@@ -19,9 +30,9 @@ struct Problem {
   bool exact;              ///< exact geometry: conserved sums and static limits make sense
   std::size_t parameters;  ///< of which rows of `tokens` numbers belong to one (branch, head, offset)
   int tokens;
-  VectorField field;
-  JacobianField jacobian;  ///< empty: no stiff stepper
-  std::function<double(const State&)> loss;
+  double repulsion;  ///< between heads, of static gates
+  std::vector<Stage> stages;
+  std::function<double(const State&)> loss;  ///< the plain model's
   std::function<GateObservation(const State&)> observe;
   std::function<PhaseCurve(const State&)> phases;
   std::function<double(const State&, const GateObservation&)> bound;
@@ -48,69 +59,114 @@ class Watch {
         options_(options),
         result_(result),
         trap_(problem.model),
+        stage_(problem.stages.data()),
         last_save_(options.integration.save_at.empty() ? 0.0 : options.integration.save_at.back()) {}
 
+  void enter(const Stage& stage) { stage_ = &stage; }
+
   bool operator()(double t, const State& y) {
-    last_t_ = t;
     if (options_.on_step) options_.on_step(t);
-    check_interrupt();
+    watch_escape(t, y);
     GateObservation gates = problem_.observe(y);
     const bool at_save = std::binary_search(options_.integration.save_at.begin(), options_.integration.save_at.end(), t);
-    if (at_save) result_.saved.push_back({t, problem_.loss(y), gates.weights});
+    const double loss = at_save || options_.record ? problem_.loss(y) : 0.0;  // interrupts may end it; nothing has been kept so far
+    if (at_save) result_.saved.push_back({t, loss, gates.weights});
     if (options_.record)
-      result_.samples.push_back({t, problem_.loss(y), gates.residual, gates.weights, gates.static_offsets, gates.avg_offsets});
-    const bool may_stop = options_.stop != StopRule::time && t >= last_save_;
+      result_.samples.push_back({t, loss, gates.residual, gates.weights, gates.static_offsets, gates.avg_offsets});
+    const bool may_stop = options_.stop != StopRule::time && t >= last_save_ && stage_ == &problem_.stages.back();
     const bool stops = may_stop && (selected(gates) || trapped(y, gates) || looks_interior(t, y, gates));
     last_s_ = std::log1p(t);
     last_weights_ = std::move(gates.weights);
     return stops;
   }
 
-  double last_t() const { return last_t_; }
+  /// Puts what has been watched so far into a checkpoint, and takes it from one.
+  void save(FlowCheckpoint& checkpoint) const {
+    checkpoint.next_look = next_look_;
+    checkpoint.look_every = look_every_;
+    checkpoint.last_s = last_s_;
+    checkpoint.last_weights = last_weights_;
+    checkpoint.escape = result_.escape;
+    checkpoint.before_escape_s = before_escape_s_;
+    checkpoint.before_escape = before_escape_;
+    checkpoint.saved = result_.saved;
+    checkpoint.samples = result_.samples;
+  }
+  void restore(const FlowCheckpoint& checkpoint) {
+    next_look_ = checkpoint.next_look;
+    look_every_ = checkpoint.look_every;
+    last_s_ = checkpoint.last_s;
+    last_weights_ = checkpoint.last_weights;
+    result_.escape = checkpoint.escape;
+    before_escape_s_ = checkpoint.before_escape_s;
+    before_escape_ = checkpoint.before_escape;
+    result_.saved = checkpoint.saved;
+    result_.samples = checkpoint.samples;
+  }
 
   bool selected(const GateObservation& gates) const { return selects(gates, options_.residual); }
 
   /// Inside a trapping box, proved in balls once double precision says so.
   std::optional<TrappingProof> proof(const State& y, const GateObservation& gates) {
-    if (!problem_.exact) return std::nullopt;
+    if (!problem_.exact || problem_.repulsion != 0.0) return std::nullopt;
     return trap_.prove({y.data(), problem_.parameters}, problem_.tokens, gates.selection);
   }
 
   /// Whether the static limit from here is a mixed local minimum close to where the gates already are.
   bool at_interior(const State& y, const GateObservation& gates) {
-    constexpr double near = 0.2;  // the valley floor towards the limit is crossed in log time only
     if (!problem_.exact || selected(gates)) return false;
-    Equilibrium limit = static_limit(problem_.model, problem_.kappa, problem_.bias(y));
-    double distance = 0.0;
-    for (std::size_t k = 0; k < gates.weights.size(); ++k)
-      distance = std::max(distance, std::abs(gates.weights[k] - limit.weights[k]));
-    if (!limit.is_interior() || distance > near) return false;
-    result_.equilibrium = std::move(limit);
-    return true;
+    result_.equilibrium = interior_limit(problem_.model, problem_.kappa, problem_.bias(y), gates.weights, problem_.repulsion);
+    return result_.equilibrium.has_value();
   }
 
  private:
+  void watch_escape(double t, const State& y) {
+    if (problem_.tokens > 1 || !std::isnan(result_.escape)) return;
+    const double s = std::log1p(t);
+    if (largest_key_weight(problem_.model, y.data()) < escape_weight(problem_.model)) {
+      before_escape_ = y;
+      before_escape_s_ = s;
+    } else if (before_escape_.empty()) {
+      result_.escape = t;
+    } else {
+      const auto velocity = [&](const State& at, double at_s) {
+        State v(at.size());
+        stage_->field(at, v);
+        for (double& x : v) x *= (s - before_escape_s_) * std::exp(at_s);
+        return v;
+      };
+      const State from = velocity(before_escape_, before_escape_s_), to = velocity(y, s);
+      result_.escape =
+          escape_in_step(problem_.model, {before_escape_s_, before_escape_.data(), from.data()}, {s, y.data(), to.data()});
+    }
+  }
+
   bool trapped(const State& y, const GateObservation& gates) { return options_.stop == StopRule::certified && proof(y, gates); }
 
   /// At an interior equilibrium; asked only when the gates have slowed down in log time, past the first instants and not at the
   /// saddle.
   bool looks_interior(double t, const State& y, const GateObservation& gates) {
-    constexpr double still = 0.1, first_look = 10.0, look_every = 0.5, support = 0.02;
+    constexpr double still = 0.1, first_look = 10.0, support = 0.02;
     const double s = std::log1p(t);
     if (last_weights_.empty() || t < first_look || s < next_look_ || gates.residual < 2 * support) return false;
     double speed = 0.0;
     for (std::size_t k = 0; k < gates.weights.size(); ++k) speed = std::max(speed, std::abs(gates.weights[k] - last_weights_[k]));
     if (speed > still * (s - last_s_)) return false;
-    next_look_ = s + look_every;
-    return support_curvature(problem_.model, gates.weights, support) > -1e-4 && at_interior(y, gates);
+    next_look_ = s + look_every_;
+    if (support_curvature(problem_.model, gates.weights, support, problem_.repulsion) <= -1e-4) return false;
+    if (at_interior(y, gates)) return true;
+    if (problem_.tokens == 1) look_every_ *= 2.0;  // the limit of static gates is the same from later on, and dear
+    return false;
   }
 
   const Problem& problem_;
   const FlowOptions& options_;
   FlowResult& result_;
   Trap trap_;
+  const Stage* stage_;
   double last_save_;
-  double last_t_ = 0.0, last_s_ = 0.0, next_look_ = 0.0;
+  double last_s_ = 0.0, next_look_ = 0.0, look_every_ = 0.5, before_escape_s_ = 0.0;
+  State before_escape_;
   std::vector<double> last_weights_;
 };
 
@@ -121,44 +177,129 @@ FlowOutcome classify(const Problem& problem, Watch& watch, const FlowResult& res
   return result.ending == Ending::until ? FlowOutcome::undecided : FlowOutcome::step_limit;
 }
 
-/// Integrates y and fills the result.
-void follow(const Problem& problem, FlowOptions& options, Watch& watch, State& y, FlowResult& result) {
-  const double loss0 = problem.loss(y);
-  result.initial_phases = problem.phases(y);
-  const StepVisitor visit = [&](double t, const State& state, std::int64_t) { return watch(t, state); };
-  if (problem.jacobian) options.integration.stiff_after = 500;
-  Integration end = integrate(problem.field, y, options.integration, visit);
-  if (end.ending == Ending::stiff)
-    end = integrate_stiff(problem.field, problem.jacobian, y, options.integration, visit, end.t, end.steps);
-  result.ending = end.ending;
-  result.t = end.t;
-  result.steps = end.steps;
-  result.loss = problem.loss(y);
-  result.energy_residual = std::abs(loss0 - result.loss - y.back()) / std::max(1.0, std::abs(loss0));
-  result.gates = problem.observe(y);
-  result.residual_all = problem.bound(y, result.gates);
-  result.phases = problem.phases(y);
-  if (problem.exact) result.conserved_drift = conserved_drift(problem, result.initial, y);
-  result.trap = watch.proof(y, result.gates);
-  result.outcome = classify(problem, watch, result, y);
-}
-
-FlowResult run(const Problem& problem, State parameters, FlowOptions options) {
-  FlowResult result{};
-  result.initial = parameters;
-  State y = std::move(parameters);
-  y.push_back(0.0);
-  Watch watch(problem, options, result);
-  try {
-    follow(problem, options, watch, y, result);
-  } catch (const Interrupted&) {  // y is the last accepted state
-    if (options.on_interrupt) options.on_interrupt(watch.last_t(), State(y.begin(), y.begin() + problem.parameters));
-    throw;
+/// A flow under way: its state, its place and what has been watched, saved together and restored together.
+class Course {
+ public:
+  Course(const Problem& problem, FlowOptions options, State parameters)
+      : problem_(problem), options_(std::move(options)), watch_(problem_, options_, result_), y_(std::move(parameters)) {
+    result_.escape = std::numeric_limits<double>::quiet_NaN();
+    result_.initial = y_;
+    y_.push_back(0.0);
+    result_.initial_phases = problem_.phases(y_);
+    initial_loss_ = problem_.loss(y_);
+    stage_start_ = stage().objective(y_);
+    if (options_.resume) restore(*options_.resume);
   }
-  y.pop_back();
-  result.state = std::move(y);
-  return result;
-}
+
+  FlowResult run() {
+    try {
+      integrate_to_end();
+    } catch (const Interrupted&) {
+      if (options_.on_checkpoint) options_.on_checkpoint(checkpoint());
+      throw;
+    }
+    describe_end();
+    y_.pop_back();
+    result_.state = std::move(y_);
+    return std::move(result_);
+  }
+
+ private:
+  void integrate_to_end() {
+    const StepVisitor visit = [&](double t, const State& state, std::int64_t) {
+      check_interrupt();
+      if (options_.on_checkpoint && seconds_since_checkpoint() >= options_.checkpoint_every) {
+        options_.on_checkpoint(checkpoint());
+        last_checkpoint_ = Time::now();
+      }
+      return watch_(t, state);
+    };
+    Integration end = integrate_stage(visit);
+    while (end.ending == Ending::until && stage_ + 1 < problem_.stages.size()) {
+      ++stage_;
+      stage_start_ = stage().objective(y_);
+      stiff_ = false;
+      point_ = IntegrationPoint::at(end.t, end.steps);
+      end = integrate_stage(visit);
+    }
+    result_.ending = end.ending;
+    result_.t = end.t;
+    result_.steps = end.steps;
+  }
+
+  const Stage& stage() const { return problem_.stages[stage_]; }
+
+  /// The rest of the stage at hand.
+  Integration integrate_stage(const StepVisitor& visit) {
+    IntegrateOptions options = options_.integration;
+    options.until = stage().until;
+    std::erase_if(options.save_at, [&](double t) { return t > stage().until; });
+    if (stage().jacobian) options.stiff_after = 500;
+    watch_.enter(stage());
+    Integration end;
+    if (!stiff_) end = integrate(stage().field, y_, point_, options, visit);
+    if (!stiff_ && end.ending == Ending::stiff) {
+      stiff_ = true;
+      point_ = IntegrationPoint::at(end.t, end.steps);
+    }
+    if (stiff_) end = integrate_stiff(stage().field, stage().jacobian, y_, point_, options, visit);
+    descended_ += stage_start_ - stage().objective(y_);
+    return end;
+  }
+
+  void describe_end() {
+    result_.loss = problem_.loss(y_);
+    result_.energy_residual = std::abs(descended_ - y_.back()) / std::max(1.0, std::abs(initial_loss_));
+    result_.gates = problem_.observe(y_);
+    result_.residual_all = problem_.bound(y_, result_.gates);
+    result_.phases = problem_.phases(y_);
+    if (problem_.exact) result_.conserved_drift = conserved_drift(problem_, result_.initial, y_);
+    result_.trap = watch_.proof(y_, result_.gates);
+    result_.outcome = classify(problem_, watch_, result_, y_);
+  }
+
+  FlowCheckpoint checkpoint() const {
+    FlowCheckpoint checkpoint{.initial_loss = initial_loss_,
+                              .stage = std::int64_t(stage_),
+                              .stage_start = stage_start_,
+                              .descended = descended_,
+                              .y = y_,
+                              .point = point_,
+                              .stiff = stiff_};
+    watch_.save(checkpoint);
+    return checkpoint;
+  }
+
+  void restore(const FlowCheckpoint& checkpoint) {
+    // Another instruction set may round otherwise, so the losses need not agree to the last bit.
+    const bool same = checkpoint.y.size() == y_.size() && std::size_t(checkpoint.stage) < problem_.stages.size() &&
+                      (!checkpoint.stiff || problem_.stages[std::size_t(checkpoint.stage)].jacobian) &&
+                      std::abs(checkpoint.initial_loss - initial_loss_) <= 1e-9 * std::abs(initial_loss_);
+    if (!same) throw CheckpointMismatch("the checkpoint is of another flow: its model, contexts or start differ");
+    stage_ = std::size_t(checkpoint.stage);
+    stage_start_ = checkpoint.stage_start;
+    descended_ = checkpoint.descended;
+    y_ = checkpoint.y;
+    point_ = checkpoint.point;
+    stiff_ = checkpoint.stiff;
+    watch_.restore(checkpoint);
+  }
+
+  using Time = std::chrono::steady_clock;
+  double seconds_since_checkpoint() const { return std::chrono::duration<double>(Time::now() - last_checkpoint_).count(); }
+
+  const Problem& problem_;
+  FlowOptions options_;
+  FlowResult result_{};
+  Watch watch_;
+  State y_;
+  IntegrationPoint point_;
+  bool stiff_ = false;
+  std::size_t stage_ = 0;
+  double initial_loss_ = 0.0;
+  double stage_start_ = 0.0, descended_ = 0.0;  ///< of what the flow descends: at the stage's start, over the stages that ended
+  Time::time_point last_checkpoint_ = Time::now();
+};
 
 /// Tables of both branches from a flow's parameters: tied gates hold one branch, uniform gates are tables of zeros.
 std::vector<double> both_branches(const Model& model, GateClass gate_class, const State& y) {
@@ -187,27 +328,38 @@ std::string_view name(FlowOutcome outcome) {
   return "";
 }
 
-FlowResult static_flow(const Model& model, double kappa, std::vector<double> bias, const FlowOptions& options) {
+FlowResult static_flow(const Model& model, double kappa, std::vector<double> bias, const FlowOptions& options,
+                       const Coordination& coordination) {
   validate(model);
+  validate(model, coordination);
   if (bias.size() != 2 * model.branch_rows()) throw DomainError("static biases must have the shape [2][heads][positions]");
-  const StaticField system{model, static_speed(model, kappa)};
   const std::size_t count = bias.size();
   const auto parameters = [count](const State& y) { return std::span<const double>(y.data(), count); };
+  const double end = options.integration.until, repulsion = coordination.repulsion;
+  const auto stage = [&](const Model& of, double until) {
+    const StaticField system{of, static_speed(of, kappa), repulsion};
+    return Stage{until, system.velocity(), system.jacobian(),
+                 [of, repulsion](const State& y) { return static_bias_loss<double>(of, y.data(), nullptr, repulsion); }};
+  };
+  std::vector<Stage> stages;
+  if (coordination.anneal_until > 0.0)
+    stages.push_back(stage(annealed(model, coordination), std::min(coordination.anneal_until, end)));
+  stages.push_back(stage(model, end));
   const Problem problem{
       .model = model,
       .kappa = kappa,
       .exact = true,
       .parameters = count,
       .tokens = 1,
-      .field = system.velocity(),
-      .jacobian = system.jacobian(),
+      .repulsion = repulsion,
+      .stages = std::move(stages),
       .loss = [&](const State& y) { return static_bias_loss<double>(model, y.data(), nullptr); },
       .observe = [&](const State& y) { return observe_static(model, parameters(y)); },
       .phases = [&](const State& y) { return phase_curve_static(model, parameters(y)); },
       .bound = [&](const State& y, const GateObservation& gates) { return residual_bound(model, parameters(y), 1, gates); },
       .bias = [&](const State& y) { return std::vector<double>(y.begin(), y.begin() + count); },
   };
-  return run(problem, std::move(bias), options);
+  return Course(problem, options, std::move(bias)).run();
 }
 
 FlowResult table_flow(const Model& model, const Geometry& geometry, const Contexts& contexts, GateClass gate_class,
@@ -244,8 +396,8 @@ FlowResult table_flow(const Model& model, const Geometry& geometry, const Contex
       .exact = geometry.is_exact() && gate_class == GateClass::linear,
       .parameters = count,
       .tokens = model.vocabulary,
-      .field = field,
-      .jacobian = {},
+      .repulsion = 0.0,
+      .stages = {{options.integration.until, field, {}, [&](const State& y) { return loss(full(y)); }}},
       .loss = [&](const State& y) { return loss(full(y)); },
       .observe = [&](const State& y) { return observe_tables(model, full(y), contexts); },
       .phases = [&](const State& y) { return phase_curve_tables(model, geometry, full(y), contexts); },
@@ -253,7 +405,7 @@ FlowResult table_flow(const Model& model, const Geometry& geometry, const Contex
                    const GateObservation& gates) { return residual_bound(model, full(y), model.vocabulary, gates); },
       .bias = [&](const State& y) { return static_part(model, std::span(y.data(), count)); },
   };
-  return run(problem, std::move(tables), options);
+  return Course(problem, options, std::move(tables)).run();
 }
 
 TableVelocity table_velocity(const Model& model, const Geometry& geometry, const Contexts& contexts,

@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "../contexts.hpp"
+#include "../errors.hpp"
 #include "../geometry.hpp"
 #include "../observe.hpp"
 #include "../trapping.hpp"
+#include "coordination.hpp"
 #include "equilibrium.hpp"
 #include "integrate.hpp"
 
@@ -17,15 +19,6 @@ namespace phaselock {
 
 enum class GateClass { linear, fixed, tied, uniform };  ///< fixed: static gates (the word is taken in C++)
 enum class StopRule { time, residual, certified };      ///< certified: inside a trapping box, or else by residual
-
-struct FlowOptions {
-  IntegrateOptions integration;
-  StopRule stop = StopRule::residual;
-  double residual = 1e-3;  ///< largest 1 - p of any gate at which a flow counts as selected
-  bool record = false;     ///< keep a Sample after every accepted step
-  std::function<void(double t, const State& state)> on_interrupt = {};  ///< told the state before Interrupted goes on
-  std::function<void(double t)> on_step = {};                           ///< told the time of every accepted step; for progress
-};
 
 enum class FlowOutcome {
   selected,    ///< every gate of every sampled context is within `residual` of one position, K and V adjacent; or the state is
@@ -52,10 +45,46 @@ struct SavedState {
   std::vector<double> weights;  ///< [2][H][S]
 };
 
+/// A flow on its way: with the same start and options, all that the rest of it depends on.
+struct FlowCheckpoint {
+  double initial_loss = 0.0;  ///< to tell whether model, contexts or start are others
+  std::int64_t stage = 0;     ///< of annealing, and what the flow descends: at its start, and over the stages that ended
+  double stage_start = 0.0, descended = 0.0;
+  State y = {};  ///< parameters, then the energy dissipated
+  IntegrationPoint point = {};
+  bool stiff = false;  ///< the stiff stepper is at work
+  // What has been watched before the point, or at it if the point is `visited`.
+  double next_look = 0.0, look_every = 0.0, last_s = 0.0;
+  std::vector<double> last_weights = {};
+  double escape = 0.0, before_escape_s = 0.0;
+  State before_escape = {};
+  std::vector<SavedState> saved = {};
+  std::vector<Sample> samples = {};
+};
+
+/// A checkpoint that belongs to another flow.
+class CheckpointMismatch : public DomainError {
+ public:
+  using DomainError::DomainError;
+};
+
+struct FlowOptions {
+  IntegrateOptions integration;
+  StopRule stop = StopRule::residual;
+  double residual = 1e-3;                      ///< largest 1 - p of any gate at which a flow counts as selected
+  bool record = false;                         ///< keep a Sample after every accepted step
+  std::function<void(double t)> on_step = {};  ///< told the time of every accepted step; for progress
+  std::function<void(const FlowCheckpoint&)> on_checkpoint =
+      {};                                  ///< given one after a step now and then, and before Interrupted goes on
+  double checkpoint_every = 10.0;          ///< seconds of wall-clock time, at least
+  const FlowCheckpoint* resume = nullptr;  ///< go on from here, to the same bits
+};
+
 struct FlowResult {
   FlowOutcome outcome;
   Ending ending;  ///< how the integrator ended
   double t;       ///< time reached
+  double escape;  ///< of static gates from the saddle, see escape.hpp; NaN: not yet, or gate tables
   std::int64_t steps;
   State initial, state;   ///< bias [2][H][S] or tables [2][H][S][N], at t = 0 and at t
   GateObservation gates;  ///< of `state`
@@ -64,7 +93,7 @@ struct FlowResult {
   PhaseCurve phases, initial_phases;
   std::optional<double>
       conserved_drift;     ///< largest change of sum_(r,i) G_r(i) (static: sum_r b_r) over branches and heads; exact geometry only
-  double energy_residual;  ///< |Loss(0) - Loss(T) - integral of |grad|^2| / max(1, |Loss(0)|)
+  double energy_residual;  ///< |Loss(0) - Loss(T) - integral of |grad|^2| / max(1, |Loss(0)|), of what the flow descends
   std::optional<TrappingProof>
       trap;  ///< the state is inside this box: the population flow from it converges to the selection, proved in balls
   std::optional<Equilibrium> equilibrium;  ///< the interior minimum, if that is the outcome
@@ -72,8 +101,13 @@ struct FlowResult {
   std::vector<Sample> samples;
 };
 
-/// Flow of static biases from `bias` [2][H][S] at exact geometry: db/dt = -c dLoss/db.
-FlowResult static_flow(const Model& model, double kappa, std::vector<double> bias, const FlowOptions& options);
+/// Flow of static biases from `bias` [2][H][S] at exact geometry: db/dt = -c dLoss/db. With coordination the flow descends the loss
+/// with the repulsion, of the annealed model first (it does not stop meanwhile; the clock goes on). Losses and curves told are the
+/// plain model's; `conserved_drift` and `energy_residual` are about what the flow descends, `equilibrium` about the last of it; no
+/// trapping box is proved under a repulsion. The start is the caller's, see coordinated_bias. Throws DomainError for a bad shape,
+/// CheckpointMismatch, Interrupted.
+FlowResult static_flow(const Model& model, double kappa, std::vector<double> bias, const FlowOptions& options,
+                       const Coordination& coordination = {});
 
 /// Flow of gate tables from `tables` [2][H][S][N] under the loss of the sampled contexts: dG/dt = -(dLoss/dG) K.
 /// tied: both branches move together from the key tables; uniform: all weights 1/S, nothing moves.

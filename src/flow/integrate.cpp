@@ -53,11 +53,19 @@ std::string_view name(Ending ending) {
   return "";
 }
 
-Integration integrate(const VectorField& field, State& y, const IntegrateOptions& options, const StepVisitor& visit, double t0,
-                      std::int64_t steps_before) {
-  constexpr double short_step = 0.02;
-  Stepper stepper(FiniteErrorChecker(options.atol, options.rtol));
-  bool met_not_finite = false;  // in the attempt at hand
+IntegrationPoint IntegrationPoint::at(double t, std::int64_t steps) {
+  IntegrationPoint point;
+  point.t = t;
+  point.s = std::log1p(t);
+  point.steps = steps;
+  point.visited = true;
+  return point;
+}
+
+Integration integrate(const VectorField& field, State& y, IntegrationPoint& point, const IntegrateOptions& options,
+                      const StepVisitor& visit) {
+  Stepper stepper(FiniteErrorChecker(options.atol, options.rtol));  // remembers nothing from step to step
+  bool met_not_finite = false;                                      // in the attempt at hand
   // dy/ds = (1 + t) f(y): one clock from the first instant to the latest time.
   const auto system = [&](const State& state, State& dyds, double s) {
     field(state, dyds);
@@ -65,26 +73,16 @@ Integration integrate(const VectorField& field, State& y, const IntegrateOptions
     const double scale = std::exp(s);
     for (double& v : dyds) v *= scale;
   };
-  Clock clock(options, t0);
-  std::int64_t short_steps = 0;
-  const auto end = [&](Ending ending) { return Integration{ending, clock.t(), clock.attempts() + steps_before}; };
-  if (t0 == 0.0 && visit(0.0, y, steps_before)) return end(Ending::stopped);
-  while (!clock.at_end()) {
-    if (clock.attempts() + steps_before >= options.max_steps) return end(Ending::step_limit);
-    const double before = clock.s();
+  const auto step = [&](double& s, double& ds) {
     met_not_finite = false;
-    const auto verdict =
-        clock.attempt([&](double& s, double& ds) { return stepper.try_step(std::cref(system), y, s, ds) == odeint::success; });
-    if (verdict == Clock::rejected) {
-      if (clock.stuck()) return end(met_not_finite ? Ending::not_finite : Ending::no_progress);
-      continue;
-    }
-    if (!all_finite(y)) return end(Ending::not_finite);
-    if (visit(clock.t(), y, clock.attempts() + steps_before)) return end(Ending::stopped);
-    short_steps = clock.s() - before < short_step ? short_steps + 1 : 0;
-    if (options.stiff_after > 0 && short_steps >= options.stiff_after) return end(Ending::stiff);
-  }
-  return end(Ending::until);
+    return stepper.try_step(std::cref(system), y, s, ds) == odeint::success;
+  };
+  return march(y, point, options, visit, options.stiff_after, met_not_finite, step, [] {});
+}
+
+Integration integrate(const VectorField& field, State& y, const IntegrateOptions& options, const StepVisitor& visit) {
+  IntegrationPoint start;
+  return integrate(field, y, start, options, visit);
 }
 
 }  // namespace phaselock

@@ -39,13 +39,36 @@ struct Integration {
   std::int64_t steps;  ///< attempted steps so far, all steppers together
 };
 
-/// Integrates y from `t0` on with the explicit Runge-Kutta-Fehlberg 7(8) pair, error per step at most atol + rtol |y|.
-Integration integrate(const VectorField& field, State& y, const IntegrateOptions& options, const StepVisitor& visit,
-                      double t0 = 0.0, std::int64_t steps_before = 0);
+/// Where an integration stands: at its start, or after its last accepted step. With the state y it is all that the rest depends
+/// on.
+struct IntegrationPoint {
+  double t = 0.0, s = 0.0;       ///< s = log(1 + t), as the clock holds it
+  double proposal = 1e-3;        ///< the step in s that is tried next
+  std::int64_t steps = 0;        ///< attempted so far, all steppers together
+  std::int64_t short_steps = 0;  ///< consecutive ones, for `stiff_after`
+  bool visited = false;          ///< the visitor has seen this point
+  // Memory of the stiff stepper; 0: none yet.
+  double growth = 0.0;                  ///< its own 1 + t
+  double last_step = 0.0, error = 0.0;  ///< of its last accepted step
+
+  /// Where a stepper without memory takes over at time t.
+  static IntegrationPoint at(double t, std::int64_t steps);
+};
+
+/// Integrates y from `point` on with the explicit Runge-Kutta-Fehlberg 7(8) pair, error per step at most atol + rtol |y|. y and
+/// `point` stay at the last accepted step also when an exception passes (even from the visitor): the same call then goes on as if
+/// nothing had happened, to the same bits.
+Integration integrate(const VectorField& field, State& y, IntegrationPoint& point, const IntegrateOptions& options,
+                      const StepVisitor& visit);
+
+/// The same from t = 0.
+Integration integrate(const VectorField& field, State& y, const IntegrateOptions& options, const StepVisitor& visit);
 
 /// The same with Rosenbrock's method of order 4, for small stiff systems. `jacobian` writes df_i/dy_j, row-major.
 using JacobianField = std::function<void(const State& y, std::vector<double>& jacobian)>;
+Integration integrate_stiff(const VectorField& field, const JacobianField& jacobian, State& y, IntegrationPoint& point,
+                            const IntegrateOptions& options, const StepVisitor& visit);
 Integration integrate_stiff(const VectorField& field, const JacobianField& jacobian, State& y, const IntegrateOptions& options,
-                            const StepVisitor& visit, double t0 = 0.0, std::int64_t steps_before = 0);
+                            const StepVisitor& visit);
 
 }  // namespace phaselock

@@ -13,7 +13,8 @@ namespace phaselock {
 /// State: biases [2][H][S], then E.
 struct StaticField {
   Model model;
-  double c;  ///< kappa + 1/N
+  double c;                ///< kappa + 1/N
+  double repulsion = 0.0;  ///< in Loss, see static_loss
 
   State start(std::vector<double> bias) const {
     bias.push_back(0.0);
@@ -22,7 +23,7 @@ struct StaticField {
 
   VectorField velocity() const {
     return [*this](const State& y, State& dydt) {
-      static_bias_loss(model, y.data(), dydt.data());
+      static_bias_loss(model, y.data(), dydt.data(), repulsion);
       double energy = 0.0;
       for (std::size_t k = 0; k + 1 < y.size(); ++k) {
         energy += c * dydt[k] * dydt[k];
@@ -36,8 +37,8 @@ struct StaticField {
     return [*this](const State& y, std::vector<double>& J) {
       const std::size_t n = y.size() - 1;
       std::vector<double> gradient(n);
-      static_bias_loss(model, y.data(), gradient.data());
-      const Eigen::MatrixXd hessian = bias_hessian(model, {y.data(), n});
+      static_bias_loss(model, y.data(), gradient.data(), repulsion);
+      const Eigen::MatrixXd hessian = bias_hessian(model, {y.data(), n}, repulsion);
       std::fill(J.begin(), J.end(), 0.0);
       for (std::size_t i = 0; i < n; ++i)
         for (std::size_t j = 0; j < n; ++j) {

@@ -15,8 +15,24 @@ namespace phaselock {
 namespace odeint = boost::numeric::odeint;
 namespace ublas = boost::numeric::ublas;
 
-Integration integrate_stiff(const VectorField& field, const JacobianField& jacobian, State& y, const IntegrateOptions& options,
-                            const StepVisitor& visit, double t0, std::int64_t steps_before) {
+namespace {
+
+/// The controller with its memory of the last accepted step in reach.
+class Controller : public odeint::rosenbrock4_controller<odeint::rosenbrock4<double>> {
+ public:
+  Controller(const IntegrateOptions& options, const IntegrationPoint& from)
+      : odeint::rosenbrock4_controller<odeint::rosenbrock4<double>>(options.atol, options.rtol) {
+    m_first_step = from.last_step == 0.0;
+    m_dt_old = from.last_step;
+    m_err_old = from.error;
+  }
+  double last_step() const { return m_dt_old; }
+};
+
+}  // namespace
+
+Integration integrate_stiff(const VectorField& field, const JacobianField& jacobian, State& y, IntegrationPoint& point,
+                            const IntegrateOptions& options, const StepVisitor& visit) {
   using Vector = ublas::vector<double>;
   using Matrix = ublas::matrix<double>;
   // dy/ds = q f(y), dq/ds = q with q = 1 + t. The clock q is a variable of the system because this stepper is of order 4 for
@@ -44,33 +60,33 @@ Integration integrate_stiff(const VectorField& field, const JacobianField& jacob
     J(n, n) = 1.0;
     dfds.clear();
   };
-  odeint::rosenbrock4_controller<odeint::rosenbrock4<double>> stepper(options.atol, options.rtol);
-  Clock clock(options, t0);
+  Controller stepper(options, point);
   Vector x(n + 1), previous(n + 1);
   std::copy(y.begin(), y.end(), x.begin());
-  x(n) = 1.0 + t0;
-  const auto end = [&](Ending ending) { return Integration{ending, clock.t(), clock.attempts() + steps_before}; };
-  if (t0 == 0.0 && visit(0.0, y, steps_before)) return end(Ending::stopped);
-  while (!clock.at_end()) {
-    if (clock.attempts() + steps_before >= options.max_steps) return end(Ending::step_limit);
+  x(n) = point.growth > 0.0 ? point.growth : 1.0 + point.t;
+  const auto step = [&](double& s, double& ds) {
+    const double tried = ds;
     previous = x;
     met_not_finite = false;
-    const auto verdict = clock.attempt([&](double& s, double& ds) {
-      const double tried = ds;
-      if (stepper.try_step(std::make_pair(std::cref(system), std::cref(slope)), x, s, ds) != odeint::success) return false;
-      if (all_finite(x)) return true;  // the controller accepts an error that is NaN
-      x = previous;
-      ds = tried / 5;
-      return false;
-    });
-    if (verdict == Clock::rejected) {
-      if (!clock.stuck()) continue;
-      return end(met_not_finite ? Ending::not_finite : Ending::no_progress);
-    }
+    if (stepper.try_step(std::make_pair(std::cref(system), std::cref(slope)), x, s, ds) != odeint::success) return false;
+    if (all_finite(x)) return true;  // the controller accepts an error that is NaN
+    x = previous;
+    ds = tried / 5;
+    return false;
+  };
+  const auto keep = [&] {
     std::copy_n(x.begin(), n, y.begin());
-    if (visit(clock.t(), y, clock.attempts() + steps_before)) return end(Ending::stopped);
-  }
-  return end(Ending::until);
+    point.growth = x(n);
+    point.last_step = stepper.last_step();
+    point.error = stepper.last_error();
+  };
+  return march(y, point, options, visit, 0, met_not_finite, step, keep);
+}
+
+Integration integrate_stiff(const VectorField& field, const JacobianField& jacobian, State& y, const IntegrateOptions& options,
+                            const StepVisitor& visit) {
+  IntegrationPoint start;
+  return integrate_stiff(field, jacobian, y, start, options, visit);
 }
 
 }  // namespace phaselock
