@@ -31,12 +31,16 @@ def load_figures() -> dict:
     try:
         import figure_coverage, figure_gates, figure_offsets, figure_oracle  # noqa: E401
         import figure_diagram, figure_phases, figure_residual, figure_stability, figure_starts, figure_toy  # noqa: E401
+        import figure_agreement, figure_collision_map, figure_coordination  # noqa: E401
+        import figure_correlation, figure_escape, figure_pairs, figure_sweep_coverage  # noqa: E401
     except ModuleNotFoundError as problem:
         raise Stop(INTERNAL, f"the Python module {problem.name} is missing; Debian packages: "
                              "python3-numpy python3-matplotlib") from None
     return {"offsets": figure_offsets, "gates": figure_gates, "phases": figure_phases, "residual": figure_residual,
             "coverage": figure_coverage, "oracle": figure_oracle, "starts": figure_starts, "toy": figure_toy,
-            "stability": figure_stability, "diagram": figure_diagram}
+            "stability": figure_stability, "diagram": figure_diagram, "sweep_coverage": figure_sweep_coverage,
+            "collision_map": figure_collision_map, "correlation": figure_correlation, "pairs": figure_pairs,
+            "escape": figure_escape, "coordination": figure_coordination, "agreement": figure_agreement}
 
 
 def read(folder: Path) -> list:

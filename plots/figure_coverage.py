@@ -1,4 +1,5 @@
-"""Shares of seeds by number of distinct positions against the occupancy law, and of positions against uniform."""
+"""Shares of seeds by number of distinct positions against the occupancy law, and of positions against uniform,
+of a run of one cell."""
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -41,7 +42,8 @@ def draw(run: Run) -> Figure | None:
     panels = [panel for panel in (
         ("coverage", "distinct", "occupancy", "distinct positions among the heads (count)", "share of seeds", "seeds"),
         ("positions", "position", "uniform", "selected key offset (0-based)", "share of selections", "selections"),
-    ) if panel[0] in run.tables and run.tables[panel[0]].has("share")]
+    ) if panel[0] in run.tables and run.tables[panel[0]].has("share")
+        and len(run.tables[panel[0]].levels("cell")) == 1]
     if not panels:
         return None
     figure = new_page(7.0 if len(panels) > 1 else 4.6, 2.7, run.title, 1)

@@ -22,10 +22,12 @@ class Run:
 
     @property
     def title(self) -> str:
-        """Name and model in one line, e.g. 'collision: L = 4, S = 4, H = 3'; may be empty."""
+        """Name and model in one line, e.g. 'collision: L = 4, S = 4, H = 3', without what a sweep varies; may be empty."""
+        axes = self.results.get("axes")
+        varied = axes if isinstance(axes, list) else []
         facts = ",  ".join(f"{symbol} = {self.model[key]:g}" if abs(self.model[key]) < 1e5
                            else f"{symbol} = {self.model[key]:.6g}"
-                           for key, symbol in SYMBOLS.items() if key in self.model)
+                           for key, symbol in SYMBOLS.items() if key in self.model and f"model.{key}" not in varied)
         head = (self.name or self.kind).replace("_", " ").replace("$", "")
         return f"{head}:  {facts}" if head and facts else head or facts
 
