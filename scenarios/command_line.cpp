@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <new>
@@ -23,9 +24,11 @@ namespace {
 /// What was asked for on the command line.
 struct Request {
   CommandOptions options;
-  std::string subject;        ///< scenario, claim, file or folder
-  std::string suite = "all";  ///< of verify
-  int threads = 0;            ///< 0: as many as the machine has
+  std::string subject;               ///< scenario, claim, file or folder
+  std::string suite = "all";         ///< of verify
+  std::vector<std::string> shards;   ///< folders to merge
+  std::optional<std::string> shard;  ///< i/n
+  int threads = 0;                   ///< 0: as many as the machine has
 };
 
 void add_threads(CLI::App& command, Request& request) {
@@ -45,7 +48,8 @@ void add_run_options(CLI::App& command, Request& request) {
   add_threads(command, request);
 }
 
-/// Lets running work notice a first signal and end cleanly; a second one kills.
+/// Lets running work notice a first signal and end cleanly; a second one kills. A file beyond the allowed size is an error of
+/// writing, not a signal.
 void install_signal_handlers() {
   struct sigaction action = {};
   action.sa_handler = [](int) { interrupt_flag().store(true, std::memory_order_relaxed); };
@@ -53,6 +57,19 @@ void install_signal_handlers() {
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGHUP, &action, nullptr);
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+/// "i/n", 0 <= i < n.
+Shard parse_shard(const std::string& text) {
+  Shard shard{-1, 0};
+  const char* end = text.data() + text.size();
+  const auto [slash, wrong_index] = std::from_chars(text.data(), end, shard.index);
+  if (wrong_index == std::errc() && slash != end && *slash == '/') {
+    const auto [rest, wrong_count] = std::from_chars(slash + 1, end, shard.count);
+    if (wrong_count == std::errc() && rest == end && shard.index >= 0 && shard.index < shard.count) return shard;
+  }
+  throw Failure(Exit::bad_scenario, fmt::format("--shard {}: must be i/n with 0 <= i < n", text));
 }
 
 int dispatch(const CLI::App& app, const Request& request) {
@@ -62,10 +79,17 @@ int dispatch(const CLI::App& app, const Request& request) {
   if (command == "list") return command_list();
   if (command == "explain") return command_explain(request.subject);
   if (command == "plot") return command_plot(request.subject);
+  if (command == "export") return command_export(request.subject);
   if (command == "doctor") return command_doctor();
   install_signal_handlers();
   if (command == "evaluate") return command_evaluate(request.subject);
   if (command == "verify") return command_verify(request.suite, request.options);
+  if (command == "merge") return command_merge(request.subject, request.shards, request.options.json);
+  if (request.shard) {
+    CommandOptions options = request.options;
+    options.shard = parse_shard(*request.shard);
+    return command_run(request.subject, options);
+  }
   return command_run(request.subject, request.options);
 }
 
@@ -79,7 +103,21 @@ void describe(CLI::App& app, Request& request) {
   CLI::App& run = *app.add_subcommand("run", "run a scenario: a .toml file, or the name of a shipped one");
   run.add_option("scenario", request.subject)->required();
   add_run_options(run, request);
+  run.add_flag("--resume", request.options.resume, "go on with the run of this scenario that the folder of --out holds, if any")
+      ->needs("--out");
+  run.add_option("--checkpoint-every", request.options.checkpoint_every,
+                 "seconds between two checkpoints of a flow in the folder of --out; without effect on results")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1e9));
   run.add_flag("--dry-run", request.options.dry_run, "print the effective scenario with its memory and cost, and stop");
+  run.add_option("--shard", request.shard, "i/n: only part i, from 0, of n parts of a sweep; phaselock merge joins them");
+  CLI::App& merge = *app.add_subcommand("merge", "join the shards of a sweep into one run folder; may be repeated as they grow");
+  merge.add_option("out", request.subject, "the run folder: new, or of an earlier merge")->required();
+  merge.add_option("shards", request.shards, "run folders of shards")->required();
+  merge.add_flag("--json", request.options.json, "the result as JSON on standard output instead of the summary");
+  app.add_subcommand("export", "write the tables of a sweep, finished or not, to its folder export/ as .csv and .npz")
+      ->add_option("folder", request.subject)
+      ->required();
   CLI::App& evaluate = *app.add_subcommand("evaluate", "loss, gradient and velocity of gate tables in a .json file");
   evaluate.add_option("case", request.subject)->required();
   add_threads(evaluate, request);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "json.hpp"
+#include "shard.hpp"
 
 namespace phaselock {
 
@@ -15,6 +16,9 @@ struct CommandOptions {
   std::vector<std::string> overrides;  ///< KEY=VALUE, in order
   std::optional<std::string> out;      ///< run folder
   bool dry_run = false, json = false, quiet = false;
+  bool resume = false;             ///< go on with the run that `out` holds
+  double checkpoint_every = 10.0;  ///< seconds
+  std::optional<Shard> shard;      ///< of a sweep; none: all of it
 };
 
 /// A shipped scenario whose tables `verify --out` puts beside the claims of a group, for the figures.
@@ -28,6 +32,8 @@ int command_verify(const std::string& what, const CommandOptions& options);
 int command_evaluate(const std::string& file);
 int command_list();
 int command_explain(const std::string& claim);
+int command_export(const std::string& folder);
+int command_merge(const std::string& out, const std::vector<std::string>& shards, bool json);
 int command_plot(const std::string& folder);
 int command_doctor();
 

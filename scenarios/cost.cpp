@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "inputs.hpp"
+#include "sweep_axes.hpp"
 
 namespace phaselock {
 
@@ -48,16 +49,17 @@ double context_bytes(const Scenario& scenario, const Sizes& n) {
 /// Steps of a flow: about 12 per unit of log time.
 double flow_steps(const FlowKeys& flow) { return std::min(double(flow.max_steps), 20.0 + 12.0 * std::log1p(flow.until)); }
 
-constexpr double stages = 13;  ///< field evaluations of a Runge-Kutta-Fehlberg 7(8) step
-constexpr double copies = 18;  ///< of the state: stages, old and new state, error, gradient, velocity
-constexpr double chunks = 16;  ///< gradient tables that threads fill
+constexpr double stages = 13;     ///< field evaluations of a Runge-Kutta-Fehlberg 7(8) step
+constexpr double copies = 18;     ///< of the state: stages, old and new state, error, gradient, velocity
+constexpr double checkpoint = 2;  ///< copies of what it holds: the checkpoint and its file's bytes
+constexpr double chunks = 16;     ///< gradient tables that threads fill
 
 Cost flow_cost(const Scenario& scenario, const Sizes& n, bool tables) {
   const bool fixed = scenario.gates.gates == GateWord::fixed;
   const double state = fixed ? 2 * n.H * n.S : n.tables, contexts = fixed ? 1 : context_count(scenario);
-  double bytes = copies * state * number;
+  double bytes = (copies + checkpoint) * state * number;
   if (!fixed) bytes += chunks * state * number + contexts * n.slots * sizeof(Token) + threads() * context_bytes(scenario, n);
-  if (tables) bytes += double(scenario.flow.max_steps) * (2 * n.H * n.S + 4 * n.H + 12) * number;
+  if (tables) bytes += (1 + checkpoint) * double(scenario.flow.max_steps) * (2 * n.H * n.S + 4 * n.H + 12) * number;
   return {bytes + geometry_bytes(scenario, n), stages * flow_steps(scenario.flow) * contexts};
 }
 
@@ -71,9 +73,25 @@ Cost search_cost(const Scenario& scenario, const Sizes& n) {
           contexts * (steps * scenario.search.starts + patterns)};
 }
 
+/// Of counts alone, memory does not grow with the seeds, but with those of a chunk.
 Cost coverage_cost(const Scenario& scenario, const Sizes& n) {
-  const double seeds = double(scenario.sweep.seeds);
-  return {seeds * (64 + 4 * n.H) + threads() * copies * 2 * n.H * n.S * number, seeds * stages * flow_steps(scenario.flow)};
+  const double seeds = double(scenario.sweep.seeds),
+               at_once = std::min(seeds, scenario.sweep.chunk > 0 ? scenario.sweep.chunk : 8192.0);
+  const bool fixed = scenario.gates.gates == GateWord::fixed;
+  const double flow = fixed ? copies * 2 * n.H * n.S * number : flow_cost(scenario, n, false).bytes;
+  const double rows = scenario.sweep.keep == Keep::seeds ? seeds * (60 + 3 * n.H) : 0;  // of the table of seeds
+  return {rows + threads() * (at_once * (128 + 4 * n.H) + flow),
+          seeds * stages * flow_steps(scenario.flow) * (fixed ? 1 : context_count(scenario))};
+}
+
+/// All cells of a sweep: the largest memory, and the sum of the work.
+Cost sweep_cost(const Scenario& scenario) {
+  Cost cost{0, 0};
+  for (const Scenario& cell : sweep_cells(scenario)) {
+    const Cost of_cell = coverage_cost(cell, Sizes(cell.model));
+    cost = {std::max(cost.bytes, of_cell.bytes), cost.evaluations + of_cell.evaluations};
+  }
+  return cost;
 }
 
 /// Largest value of a number over a diagram, given the one that it has off the axes.
@@ -113,7 +131,7 @@ Cost estimate(const Scenario& scenario, bool tables) {
     case Kind::search:
       return search_cost(scenario, n);
     case Kind::coverage:
-      return coverage_cost(scenario, n);
+      return sweep_cost(scenario);
     case Kind::toy:
       return {double(tables ? scenario.flow.max_steps : 0) * 4 * 3 * number, stages * flow_steps(scenario.flow)};
     case Kind::stability:

@@ -44,6 +44,8 @@ bool not_embeddings(const Scenario& s) { return s.geometry.kind != GeometryKind:
 bool is_perturbed(const Scenario& s) { return s.geometry.kind == GeometryKind::perturbed; }
 bool is_embeddings(const Scenario& s) { return s.geometry.kind == GeometryKind::embeddings; }
 bool has_contexts(const Scenario& s) { return s.gates.gates != GateWord::fixed; }
+bool is_static(const Scenario& s) { return s.gates.gates == GateWord::fixed; }
+bool is_linear(const Scenario& s) { return s.gates.gates == GateWord::linear; }
 bool not_diagram_of_optima(const Scenario& s) { return s.kind != Kind::diagram || s.diagram.what == DiagramQuestion::theorem2; }
 bool is_of_theorem1(const Scenario& s) { return s.diagram.what == DiagramQuestion::theorem1; }
 bool is_of_theorem2(const Scenario& s) { return s.diagram.what == DiagramQuestion::theorem2; }
@@ -83,14 +85,16 @@ constexpr Key keys[] = {
     key<&S::geometry, &GeometryKeys::kappa>("geometry.kappa", flow | search | coverage | diagram, "K = kappa 11^T + I")
         .in(not_negative)
         .only(not_embeddings, fitted),
-    key<&S::geometry, &GeometryKeys::epsilon>("geometry.epsilon", flow | search, "largest change of an entry of K")
+    key<&S::geometry, &GeometryKeys::epsilon>("geometry.epsilon", flow | search | coverage, "largest change of an entry of K")
         .in(not_negative)
         .only(is_perturbed, perturbed),
-    key<&S::geometry, &GeometryKeys::seed>("geometry.seed", flow | search, "of the change").in(seeds).only(is_perturbed, perturbed),
-    key<&S::geometry, &GeometryKeys::file>("geometry.file", flow | search, ".npy, rows = tokens")
+    key<&S::geometry, &GeometryKeys::seed>("geometry.seed", flow | search | coverage, "of the change")
+        .in(seeds)
+        .only(is_perturbed, perturbed),
+    key<&S::geometry, &GeometryKeys::file>("geometry.file", flow | search | coverage, ".npy, rows = tokens")
         .needed()
         .only(is_embeddings, embeddings),
-    key<&S::geometry, &GeometryKeys::normalize>("geometry.normalize", flow | search, "rows to unit length first")
+    key<&S::geometry, &GeometryKeys::normalize>("geometry.normalize", flow | search | coverage, "rows to unit length first")
         .only(is_embeddings, embeddings),
 
     key<&S::gates, &GateKeys::gates>("gates.class", flow | search | coverage, "of compression")
@@ -103,11 +107,15 @@ constexpr Key keys[] = {
     key<&S::initial, &InitialKeys::seed>("initial.seed", flow, "of the initial parameters").in(seeds).only(draws_start, drawn),
     key<&S::initial, &InitialKeys::file>("initial.file", flow, ".json, {\"bias\": [2][H][S]} or {\"tables\": [2][H][S][N]}"),
 
-    key<&S::contexts, &ContextKeys::sampling>("contexts.sampling", flow | search, "of the contexts")
+    key<&S::contexts, &ContextKeys::sampling>("contexts.sampling", flow | search | coverage, "of the contexts")
         .one_of("balanced|independent")
         .effect(has_contexts),
-    key<&S::contexts, &ContextKeys::count>("contexts.count", flow | search, "number of contexts").in(sizes(1)).effect(has_contexts),
-    key<&S::contexts, &ContextKeys::seed>("contexts.seed", flow | search, "of the contexts").in(seeds).effect(has_contexts),
+    key<&S::contexts, &ContextKeys::count>("contexts.count", flow | search | coverage, "number of contexts")
+        .in(sizes(1))
+        .effect(has_contexts),
+    key<&S::contexts, &ContextKeys::seed>("contexts.seed", flow | search | coverage, "of the contexts")
+        .in(seeds)
+        .effect(has_contexts),
 
     key<&S::flow, &FlowKeys::until>("flow.until", flow | coverage | toy | diagram, "end time")
         .in(positive(last_time))
@@ -136,6 +144,29 @@ constexpr Key keys[] = {
     key<&S::sweep, &SweepKeys::seeds>("sweep.seeds", coverage, "number of flows").in(sizes(1)),
     key<&S::sweep, &SweepKeys::first_seed>("sweep.first_seed", coverage, "first_seed, first_seed + 1, ...")
         .in({0, last_seed - most}),
+    key<&S::sweep, &SweepKeys::chunk>("sweep.chunk", coverage, "seeds stored together; 0: 8192, or 8 of linear gates")
+        .in(sizes(0, 1e6L)),
+    key<&S::sweep, &SweepKeys::keep>("sweep.keep", coverage, "counts alone, or also a row for each seed").one_of("counts|seeds"),
+    key<&S::sweep, &SweepKeys::compare_static>("sweep.compare_static", coverage,
+                                               "also follow the static flow from each start's static part")
+        .effect(is_linear),
+    key<&S::sweep, &SweepKeys::combine>("sweep.combine", coverage, "of the axes of [sweep.over]").one_of("product|zip"),
+
+    key<&S::coordination, &Coordination::repulsion>("coordination.repulsion", coverage,
+                                                    "weight of the heads' mean overlap added to the loss, nats")
+        .in(not_negative)
+        .effect(is_static),
+    key<&S::coordination, &Coordination::orthogonal>("coordination.orthogonal", coverage, "heads start apart").effect(is_static),
+    key<&S::coordination, &Coordination::anneal_until>("coordination.anneal_until", coverage,
+                                                       "until this time the next two replace the model's; 0: never")
+        .in({0, last_time})
+        .effect(is_static),
+    key<&S::coordination, &Coordination::anneal_beta>("coordination.anneal_beta", coverage, "0: the model's")
+        .in(not_negative)
+        .effect(is_static),
+    key<&S::coordination, &Coordination::anneal_vocabulary>("coordination.anneal_vocabulary", coverage, "0: the model's")
+        .in(sizes(0))
+        .effect(is_static),
 
     key<&S::toy, &ToyKeys::A>("toy.A", toy, "weight of the wrong answers").in(positive(1e12L)),
     key<&S::toy, &ToyKeys::theta>("toy.theta", toy, "start, p = sigmoid(theta)").in({-700, 700}).of_length(2),

@@ -13,6 +13,7 @@
 #include "build_info.hpp"
 #include "flow/ensemble_kernel.hpp"
 #include "schema.hpp"
+#include "sqlite.hpp"
 
 namespace phaselock {
 
@@ -26,6 +27,7 @@ std::vector<std::pair<std::string, std::string>> library_versions() {
           {"nlohmann_json",
            fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)},
           {"toml++", toml_library_version()},
+          {"SQLite", sqlite_version()},
           {"CLI11", CLI11_VERSION}};
 }
 

@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "json.hpp"
+#include "live_folder.hpp"
 #include "progress.hpp"
 #include "scenario.hpp"
+#include "shard.hpp"
 
 namespace phaselock {
 
@@ -53,8 +55,11 @@ struct Report {
 /// What a runner is given beside its scenario, and where it leaves what is worth keeping if it is interrupted.
 struct RunContext {
   ProgressBar& progress;
-  bool tables;                  ///< whether tables are wanted
-  Json state = Json::object();  ///< becomes state.json on interruption
+  bool tables;                         ///< whether tables are wanted
+  const LiveFolder* folder = nullptr;  ///< the run's own folder, for what it saves on its way; none: nothing is saved
+  double checkpoint_every = 10.0;      ///< seconds, at least, from one save to the next
+  Shard shard = {};                    ///< of a sweep
+  Json state = Json::object();         ///< becomes state.json on interruption, if anything is put there
 };
 
 Report run_flow(const Scenario& scenario, RunContext& context);

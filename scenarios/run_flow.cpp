@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
+#include <optional>
 
 #include "certificate.hpp"
+#include "files.hpp"
 #include "flow/rates.hpp"
+#include "flow_checkpoint.hpp"
 #include "gates.hpp"
 #include "inputs.hpp"
 #include "loss/table_loss.hpp"
@@ -19,12 +21,25 @@ namespace {
 constexpr const char* branch_names[] = {"K", "V"};
 constexpr double not_available = std::numeric_limits<double>::quiet_NaN();
 
+/// Where an earlier process left this run, if anywhere.
+std::optional<FlowCheckpoint> saved_checkpoint(const LiveFolder* folder) {
+  if (!folder || !folder->holds(flow_checkpoint_file)) return std::nullopt;
+  constexpr std::size_t most = std::size_t(1) << 40;
+  return read_flow_checkpoint(read_text(folder->path() / flow_checkpoint_file, most),
+                              (folder->path() / flow_checkpoint_file).string());
+}
+
 FlowOptions watched_flow_options(const Scenario& scenario, RunContext& context) {
   FlowOptions options = flow_options(scenario.flow);
   options.record = context.tables;
   options.on_step = [&context, steps = 0.0, until = scenario.flow.until](double t) mutable {
     context.progress.update(std::log1p(t), std::log1p(until), ++steps);
   };
+  if (context.folder)
+    options.on_checkpoint = [folder = context.folder](const FlowCheckpoint& checkpoint) {
+      folder->write(flow_checkpoint_file, write_flow_checkpoint(checkpoint));
+    };
+  options.checkpoint_every = context.checkpoint_every;
   return options;
 }
 
@@ -156,44 +171,34 @@ std::vector<std::string> flow_summary(const Scenario& scenario, const FlowResult
   return lines;
 }
 
-/// Tied gates hold one branch for both.
-State twice(State branch) {
-  branch.reserve(2 * branch.size());
-  std::copy_n(branch.begin(), branch.size(), std::back_inserter(branch));
-  return branch;
-}
-
 }  // namespace
 
 Report run_flow(const Scenario& scenario, RunContext& context) {
   const Model& model = scenario.model;
   context.progress.begin("flow", "steps");
+  const std::optional<FlowCheckpoint> from = saved_checkpoint(context.folder);
   FlowOptions options = watched_flow_options(scenario, context);
-  const bool fixed = scenario.gates.gates == GateWord::fixed;
-  options.on_interrupt = [&](double t, State state) {
-    context.state["t"] = t;
-    if (!fixed && state.size() < model.table_size()) state = twice(state);
-    if (fixed)
-      context.state["bias"] = nested(state, {2, model.heads, model.positions});
-    else
-      context.state["tables"] = nested(state, {2, model.heads, model.positions, model.vocabulary});
-  };
-  if (fixed) {
-    const FlowResult flow = static_flow(model, scenario.geometry.kappa, initial_biases(scenario), options);
-    const Json geometry = {{"kappa", scenario.geometry.kappa}, {"epsilon", 0.0}};
+  options.resume = from ? &*from : nullptr;
+  try {
+    if (scenario.gates.gates == GateWord::fixed) {
+      const FlowResult flow = static_flow(model, scenario.geometry.kappa, initial_biases(scenario), options);
+      const Json geometry = {{"kappa", scenario.geometry.kappa}, {"epsilon", 0.0}};
+      const Json certificate = certificate_json(scenario, flow);
+      return {flow_json(scenario, flow, certificate, nullptr, geometry, method_json({"static"})), flow_tables(scenario, flow),
+              flow_summary(scenario, flow, scenario.geometry.kappa, 0.0), certificate};
+    }
+    const Geometry geometry = make_geometry(scenario);
+    const Contexts contexts = make_contexts(scenario);
+    const FlowResult flow =
+        table_flow(model, geometry, contexts, GateClass(int(scenario.gates.gates)), initial_tables(scenario, geometry), options);
+    const Json sample = {{"count", contexts.size()}};
+    const Json facts = {{"kappa", geometry.kappa()}, {"epsilon", geometry.epsilon()}};
     const Json certificate = certificate_json(scenario, flow);
-    return {flow_json(scenario, flow, certificate, nullptr, geometry, method_json({"static"})), flow_tables(scenario, flow),
-            flow_summary(scenario, flow, scenario.geometry.kappa, 0.0), certificate};
+    return {flow_json(scenario, flow, certificate, sample, facts, method_json(loss_method(scenario.model, geometry))),
+            flow_tables(scenario, flow), flow_summary(scenario, flow, geometry.kappa(), geometry.epsilon()), certificate};
+  } catch (const CheckpointMismatch& mismatch) {
+    throw Failure(Exit::bad_data, fmt::format("{}: {}", (context.folder->path() / flow_checkpoint_file).string(), mismatch.what()));
   }
-  const Geometry geometry = make_geometry(scenario);
-  const Contexts contexts = make_contexts(scenario);
-  const FlowResult flow =
-      table_flow(model, geometry, contexts, GateClass(int(scenario.gates.gates)), initial_tables(scenario, geometry), options);
-  const Json sample = {{"count", contexts.size()}};
-  const Json facts = {{"kappa", geometry.kappa()}, {"epsilon", geometry.epsilon()}};
-  const Json certificate = certificate_json(scenario, flow);
-  return {flow_json(scenario, flow, certificate, sample, facts, method_json(loss_method(scenario.model, geometry))),
-          flow_tables(scenario, flow), flow_summary(scenario, flow, geometry.kappa(), geometry.epsilon()), certificate};
 }
 
 }  // namespace phaselock

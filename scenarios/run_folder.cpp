@@ -8,57 +8,27 @@
 #include <cstring>
 #include <system_error>
 
-#include "failure.hpp"
-
 namespace phaselock {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-Failure cannot_write(const fs::path& path, const std::string& why) {
-  return Failure(Exit::cannot_write, fmt::format("--out {}: {}", path.string(), why));
-}
-
-/// The same place without "..", links and a slash at the end.
-fs::path plain(const fs::path& target) {
-  std::error_code error;
-  fs::path path = fs::weakly_canonical(fs::absolute(target), error);
-  if (error) throw cannot_write(target, error.message());
-  return path.has_filename() ? path : path.parent_path();
-}
-
-}  // namespace
-
-RunFolder::RunFolder(const fs::path& target) {
-  if (target.empty()) throw Failure(Exit::bad_scenario, "--out: must name a folder that is new or empty");
-  target_ = plain(target);
+RunFolder::RunFolder(const fs::path& target)
+    : target_(run_folder_path(target)),
+      work_(target_.parent_path() / fmt::format(".{}.partial-{}", target_.filename().string(), getpid())) {
   std::error_code error;
   if (fs::exists(target_, error)) {
-    if (!fs::is_directory(target_)) throw cannot_write(target_, "exists and is no folder; it must be new or empty");
     const bool empty = fs::is_empty(target_, error);
     if (error) throw cannot_write(target_, error.message());
     if (!empty) throw cannot_write(target_, "is not empty; it must be new or empty");
   }
-  for (fs::path parent = target_.parent_path(); !fs::exists(parent, error) && parent != parent.parent_path();
-       parent = parent.parent_path())
-    created_.insert(created_.begin(), parent);
-  work_ = target_.parent_path() / fmt::format(".{}.partial-{}", target_.filename().string(), getpid());
-  fs::create_directories(work_, error);
-  if (error) {
-    for (auto parent = created_.rbegin(); parent != created_.rend(); ++parent) {
-      std::error_code ignored;
-      fs::remove(*parent, ignored);
-    }
-    throw cannot_write(target_, error.message());
-  }
+  made_.emplace(work_, target_);
 }
 
 RunFolder::~RunFolder() {
   if (committed_) return;
   std::error_code ignored;
   fs::remove_all(work_, ignored);
-  for (auto parent = created_.rbegin(); parent != created_.rend(); ++parent) fs::remove(*parent, ignored);  // if empty
+  made_->remove_if_empty();
 }
 
 void RunFolder::write(const fs::path& name, const std::string& text) const {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
-#include <vector>
+
+#include "new_folders.hpp"
 
 namespace phaselock {
 
@@ -28,7 +30,7 @@ class RunFolder {
 
  private:
   std::filesystem::path target_, work_;
-  std::vector<std::filesystem::path> created_;  ///< parents made for it, outermost first
+  std::optional<NewFolders> made_;
   bool committed_ = false;
 };
 

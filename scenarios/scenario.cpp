@@ -8,6 +8,7 @@
 
 #include "files.hpp"
 #include "schema.hpp"
+#include "sweep_axes.hpp"
 #include "toml.hpp"
 
 namespace phaselock {
@@ -28,7 +29,9 @@ void flatten(const TomlTable& table, const std::string& prefix, const std::strin
     const auto* inner = std::get_if<TomlTable>(&entry.value.data);
     const auto keys = scenario_keys();
     const bool section = inner && std::any_of(keys.begin(), keys.end(), [&](const Key& key) { return key.section() == path; });
-    if (section)
+    const bool axes = inner && (path + ".").rfind(axis_prefix, 0) == 0 &&
+                      (path.size() < axis_prefix.size() || !find_key(path.substr(axis_prefix.size())));
+    if (section || axes)
       flatten(*inner, path, source, settings);
     else
       settings.push_back({path, entry.value, fmt::format("{}:{}:{}", source, entry.line, entry.column)});
@@ -57,10 +60,12 @@ std::vector<Setting> parse_overrides(std::span<const std::string> overrides) {
   return settings;
 }
 
-/// Later settings of a path replace earlier ones.
+/// Later settings of a path replace earlier ones; one value replaces an axis.
 void replace_earlier(std::vector<Setting>& settings, std::vector<Setting> later) {
   for (Setting& setting : later) {
-    std::erase_if(settings, [&](const Setting& earlier) { return earlier.path == setting.path; });
+    std::erase_if(settings, [&](const Setting& earlier) {
+      return earlier.path == setting.path || earlier.path == std::string(axis_prefix) + setting.path;
+    });
     settings.push_back(std::move(setting));
   }
 }
@@ -97,7 +102,22 @@ Kind kind_of(const std::vector<Setting>& settings, const std::string& source) {
   throw Failure(Exit::bad_scenario, fmt::format("{}:1:1: kind is missing; it must be {}", source, allowed(key)));
 }
 
+/// An axis also gives its key a value, the first: the one that the model has where no cell is meant.
+void apply_axis(const Setting& setting, Scenario& scenario) {
+  if (scenario.kind != Kind::coverage)
+    throw Failure(Exit::bad_scenario, setting.place + ": sweep.over applies only to kind = \"coverage\"");
+  SweepAxis axis = read_axis(std::string_view(setting.path).substr(axis_prefix.size()), setting.value, setting.place);
+  for (const SweepAxis& earlier : scenario.sweep.over)
+    if (earlier.key == axis.key)
+      throw Failure(Exit::bad_scenario,
+                    fmt::format("{}: {} of sweep.over was given at {} already", axis.place, axis.key, earlier.place));
+  store(*find_key(axis.key), axis.values.front(), scenario);
+  scenario.places[axis.key] = axis.place;
+  scenario.sweep.over.push_back(std::move(axis));
+}
+
 void apply(const Setting& setting, Scenario& scenario) {
+  if (setting.path.rfind(axis_prefix, 0) == 0) return apply_axis(setting, scenario);
   const Key* key = find_key(setting.path);
   if (!key) throw Failure(Exit::bad_scenario, setting.place + ": " + unknown_key(setting.path, scenario.kind));
   if (!key->applies_to(scenario.kind))
@@ -108,10 +128,10 @@ void apply(const Setting& setting, Scenario& scenario) {
 }
 
 /// Checks that concern one key and the words of others.
-void check_keys(const Scenario& scenario) {
+void check_keys(const Scenario& scenario, bool is_cell) {
   for (const Key& key : scenario_keys()) {
     const bool given = scenario.is_given(key.path);
-    if (given && !key.condition.empty() && !key.has_effect(scenario))
+    if (given && !is_cell && !key.condition.empty() && !key.has_effect(scenario))
       throw scenario.failure(key.path, fmt::format("{} applies only to {}", key.path, key.condition));
     if (!given && key.required && key.has_effect(scenario))
       throw scenario.failure(key.path, fmt::format("{} is missing; it must be {}", key.path, allowed(key)));
@@ -126,8 +146,11 @@ void check_gates(const Scenario& s) {
                         ? "gates.class must be \"oracle\" for kind = \"search\": gates are trained by kind = \"flow\""
                         : "gates.class = \"oracle\" belongs to kind = \"search\"; here it must be one of linear, "
                           "static, tied, uniform");
-  if (s.kind == Kind::coverage && gates != GateWord::fixed)
-    throw s.failure("gates.class", "gates.class must be \"static\" for kind = \"coverage\"");
+  if (s.kind == Kind::coverage && gates != GateWord::fixed && gates != GateWord::linear)
+    throw s.failure("gates.class", "gates.class must be \"static\" or \"linear\" for kind = \"coverage\"");
+  const Coordination& c = s.coordination;
+  if (s.kind == Kind::coverage && gates != GateWord::fixed && (c.repulsion != 0.0 || c.orthogonal || c.anneal_until != 0.0))
+    throw s.failure("gates.class", "gates.class must be \"static\" with [coordination]");
   if (gates == GateWord::fixed && !s.is_exact())
     throw s.failure(s.is_given("geometry.kind") ? "geometry.kind" : "gates.class",
                     "geometry.kind must be \"exact\" for static gates: they are not invariant at any other geometry");
@@ -192,8 +215,10 @@ void set_axis_numbers(Scenario& s) {
   put(s.diagram.y, s.diagram.y_range);
 }
 
-void check(Scenario& scenario) {
-  check_keys(scenario);
+}  // namespace
+
+void check(Scenario& scenario, bool is_cell) {
+  check_keys(scenario, is_cell);
   check_gates(scenario);
   check_times(scenario);
   if (scenario.kind == Kind::toy) set_toy_sizes(scenario.model);
@@ -203,11 +228,14 @@ void check(Scenario& scenario) {
   }
   try {
     validate(scenario.model);
+    if (scenario.kind == Kind::coverage) validate(scenario.model, scenario.coordination);
   } catch (const DomainError& error) {
     throw scenario.failure(error);
   }
   if (scenario.kind == Kind::stability) check_stability(scenario);
 }
+
+namespace {
 
 /// Makes a file's path absolute: paths in a scenario are relative to its folder, those of --set to the current one.
 void resolve(const Scenario& scenario, std::string_view key, std::string& file, const std::filesystem::path& folder) {
@@ -255,6 +283,7 @@ Scenario parse_scenario(std::string_view text, const std::string& source, const 
   scenario.source = source;
   for (const Setting& setting : settings) apply(setting, scenario);
   check(scenario);
+  sweep_cells(scenario);  // for its checks
   resolve(scenario, "geometry.file", scenario.geometry.file, folder);
   resolve(scenario, "initial.file", scenario.initial.file, folder);
   return scenario;
@@ -275,6 +304,8 @@ std::string write_scenario(const Scenario& scenario) {
     const std::string_view last = section.empty() ? key.path : key.path.substr(section.size() + 1);
     text += fmt::format("{:<32}  # {}\n", fmt::format("{} = {}", last, *value), key.help);
   }
+  if (!scenario.sweep.over.empty()) text += "\n[sweep.over]\n";
+  for (const SweepAxis& axis : scenario.sweep.over) text += axis_text(axis) + "\n";
   return text;
 }
 

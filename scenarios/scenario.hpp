@@ -13,8 +13,10 @@
 #include "diagram.hpp"
 #include "errors.hpp"
 #include "failure.hpp"
+#include "flow/coordination.hpp"
 #include "flow/flow.hpp"
 #include "model.hpp"
+#include "toml.hpp"
 
 namespace phaselock {
 
@@ -63,9 +65,24 @@ struct SearchKeys {
   std::uint64_t seed = 1;
 };
 
+enum class Combine { product, zip };
+enum class Keep { counts, seeds };
+
+/// One key of [sweep.over] and the values it takes (sweep_axes.hpp).
+struct SweepAxis {
+  std::string key;
+  std::vector<TomlValue> values;
+  std::string place;  ///< where it was given
+};
+
 struct SweepKeys {
   std::int64_t seeds = 10000;
   std::uint64_t first_seed = 1;
+  std::int64_t chunk = 0;  ///< seeds that are computed and stored together; 0: chosen by the class of gates
+  Combine combine = Combine::product;
+  Keep keep = Keep::counts;
+  bool compare_static = false;
+  std::vector<SweepAxis> over;
 };
 
 struct ToyKeys {
@@ -96,6 +113,7 @@ struct Scenario {
   FlowKeys flow;
   SearchKeys search;
   SweepKeys sweep;
+  Coordination coordination;
   ToyKeys toy;
   StabilityKeys stability;
   DiagramKeys diagram;
@@ -116,6 +134,10 @@ struct Scenario {
 };
 
 std::string_view name(Kind kind);
+
+/// Checks between keys, and sets the numbers of a model that its kind leaves out. Throws Failure (bad_scenario).
+/// In a cell of a sweep, keys may stand that only other cells need.
+void check(Scenario& scenario, bool is_cell = false);
 
 /// The options of a flow that a scenario's [flow] section asks for.
 FlowOptions flow_options(const FlowKeys& keys);

@@ -189,10 +189,10 @@ std::string unknown_key(std::string_view path, std::optional<Kind> kind) {
     if (sections.empty() || sections.back() != key.section()) sections.push_back(key.section());
   }
   std::string text = fmt::format("unknown key {}", shown);
-  if (nearest) text += fmt::format("; did you mean {}?", nearest->path);
-  if (!siblings.empty()) return text + fmt::format(" Keys of [{}]: {}", section, fmt::join(siblings, ", "));
+  if (nearest) text += fmt::format("; did you mean {}", nearest->path);
+  if (!siblings.empty()) return text + fmt::format(". Keys of [{}]: {}", section, fmt::join(siblings, ", "));
   sections.erase(sections.begin());  // the one of `kind`, which has no section
-  return text + fmt::format(" Allowed are kind and the sections {}", fmt::join(sections, ", "));
+  return text + fmt::format(". Allowed are kind and the sections {}", fmt::join(sections, ", "));
 }
 
 }  // namespace phaselock

@@ -101,22 +101,19 @@ TEST_SUITE("fast") {
     CHECK(document["evaluations"].get<double>() > 1e6);
   }
 
-  TEST_CASE("Ctrl-C: 130, a state to start from, no result, nothing on standard output") {
+  TEST_CASE("Ctrl-C: 130, a folder to go on from, no result, nothing on standard output") {
     const TempFolder folder;
     folder.write("x.toml", endless);
-    // The hidden folder of the unfinished run appears when the handler is in place.
+    // The run folder appears when the handler is in place.
     const auto started = [&] { return folder.listing().size() > 1; };
     const Outcome outcome = phaselock_program({"run", "x.toml", "--out", "OUT", "--json"}, folder.path(), started);
     CHECK(outcome.code == 130);
     CHECK(outcome.out.empty());
-    CHECK(outcome.err.find("interrupted") != std::string::npos);
-    CHECK(folder.listing() == std::set<std::string>{"x.toml", "OUT", "OUT/scenario.toml", "OUT/state.json"});
-    const json state = json::parse(slurp(folder / "OUT/state.json"));
-    CHECK(state["t"].is_number());
-    CHECK(flatten(state["tables"]).size() == 72);
-    folder.write("again.toml",
-                 quick.substr(0, quick.find("[contexts]")) + "[initial]\nfile = \"OUT/state.json\"\n[flow]\nuntil = 1.0\n");
-    CHECK(phaselock_program({"run", "again.toml"}, folder.path()).code == 0);
+    CHECK(outcome.err.find("interrupted; state saved in OUT: --resume goes on") != std::string::npos);
+    CHECK(fs::exists(folder / "OUT/scenario.toml"));
+    CHECK(!fs::exists(folder / "OUT/result.json"));
+    const auto resumed = [&] { return fs::exists(folder / "OUT/run.lock"); };
+    CHECK(phaselock_program({"run", "x.toml", "--out", "OUT", "--resume"}, folder.path(), resumed).code == 130);
   }
 
   TEST_CASE("a model that the theorems do not speak of runs with a warning") {
@@ -200,6 +197,22 @@ TEST_SUITE("slow") {
     CHECK(fs::exists(folder / "OUT/figures/gates.svg"));
     fs::create_directory(folder / "empty");
     CHECK(phaselock_program({"plot", "empty"}, folder.path()).code == 65);
+  }
+
+  TEST_CASE("plot draws the figures of a sweep, and refuses its tables if they are malformed") {
+    const TempFolder folder;
+    folder.write("x.toml",
+                 "kind = \"coverage\"\n[model]\nblocks = 4\npositions = 4\nheads = 2\nvocabulary = 24\ngamma = 1.0\nbeta = 1.0\n"
+                 "[sweep]\nseeds = 40\n[sweep.over]\n\"model.beta\" = [1.0, 4.0]\n\"model.vocabulary\" = [20, 2000]\n");
+    REQUIRE(phaselock_program({"run", "x.toml", "--out", "OUT"}, folder.path()).code == 0);
+    CHECK(phaselock_program({"plot", "OUT"}, folder.path()).code == 0);
+    for (const char* figure : {"sweep_coverage", "collision_map", "correlation", "escape"})
+      CHECK(fs::exists(folder / "OUT/figures" / (std::string(figure) + ".png")));
+    std::string cells = slurp(folder / "OUT/cells.csv");
+    cells.replace(cells.rfind("static"), 6, "gifted");
+    cells.replace(cells.find("\n0,") + 1, 1, "x");
+    folder.write("OUT/cells.csv", cells);
+    CHECK(phaselock_program({"plot", "OUT"}, folder.path()).code == 65);
   }
 }
 

@@ -67,28 +67,55 @@ struct Outcome {
   std::string out, err;
 };
 
+/// A started program with `folder` as its working directory.
+class Program {
+ public:
+  explicit Program(std::vector<std::string> arguments, const fs::path& folder = fs::temp_directory_path())
+      : out_((streams_ / "out").string()), err_((streams_ / "err").string()) {
+    std::vector<char*> pointers;
+    for (std::string& argument : arguments) pointers.push_back(argument.data());
+    pointers.push_back(nullptr);
+    // Until it has become the program, the child must not answer signals as the tests would.
+    sigset_t all, before;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    child_ = fork();
+    if (child_ == 0) {
+      for (const int number : {SIGINT, SIGTERM}) std::signal(number, SIG_DFL);
+      sigprocmask(SIG_SETMASK, &before, nullptr);
+      dup2(open(out_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), 1);
+      dup2(open(err_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), 2);
+      if (chdir(folder.c_str()) == 0) execvp(pointers[0], pointers.data());
+      _exit(127);
+    }
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+  }
+
+  /// Sends a signal as soon as `when` is true, or after a minute.
+  void signal_when(int signal, const std::function<bool()>& when) const {
+    for (int k = 0; k < 6000 && !when(); ++k) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    kill(child_, signal);
+  }
+
+  /// The end of it; to be called once.
+  Outcome wait() const {
+    int status = 0;
+    waitpid(child_, &status, 0);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), slurp(out_), slurp(err_)};
+  }
+
+ private:
+  TempFolder streams_;
+  std::string out_, err_;
+  pid_t child_;
+};
+
 /// Runs a program with `folder` as its working directory. Sends SIGINT as soon as `interrupt_when` is true, if given.
 inline Outcome run(std::vector<std::string> arguments, const fs::path& folder = fs::temp_directory_path(),
                    const std::function<bool()>& interrupt_when = {}) {
-  const TempFolder streams;
-  const std::string out = (streams / "out").string(), err = (streams / "err").string();
-  std::vector<char*> pointers;
-  for (std::string& argument : arguments) pointers.push_back(argument.data());
-  pointers.push_back(nullptr);
-  const pid_t child = fork();
-  if (child == 0) {
-    dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), 1);
-    dup2(open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), 2);
-    if (chdir(folder.c_str()) == 0) execvp(pointers[0], pointers.data());
-    _exit(127);
-  }
-  if (interrupt_when) {
-    for (int k = 0; k < 6000 && !interrupt_when(); ++k) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    kill(child, SIGINT);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), slurp(out), slurp(err)};
+  const Program program(std::move(arguments), folder);
+  if (interrupt_when) program.signal_when(SIGINT, interrupt_when);
+  return program.wait();
 }
 
 /// Runs phaselock.

@@ -1,0 +1,37 @@
+// phaselock merge
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "commands.hpp"
+#include "coverage_report.hpp"
+#include "run_output.hpp"
+#include "sweep.hpp"
+
+namespace phaselock {
+
+namespace fs = std::filesystem;
+
+int command_merge(const std::string& out, const std::vector<std::string>& shards, bool json) {
+  const auto started = std::chrono::steady_clock::now();
+  const std::string text = SweepStore::open(fs::path(shards.front()) / store_file).scenario();
+  for (const std::string& shard : shards) SweepStore::open(fs::path(shard) / store_file).check(text);  // before anything is written
+  const LiveFolder folder(out, text, true);
+  const Scenario scenario = parse_scenario(text, (fs::path(out) / "scenario.toml").string(), out, {});
+  SweepStore store = open_store(scenario, &folder, Shard{});
+  for (const std::string& shard : shards) store.merge(fs::path(shard) / store_file);
+  const SweepSize size = sweep_size(scenario, store);
+  if (size.done < size.seeds) {
+    const Json state = {{"kind", name(scenario.kind)}, {"complete", false}, {"seeds_done", size.done}, {"seeds", size.seeds}};
+    print(json ? dump(state) : fmt::format("merged: {} of {} seeds; the others are not in these shards\n", size.done, size.seeds));
+    return int(Exit::done);
+  }
+  const Report report = coverage_report(scenario, store);
+  const std::string document = dump(result_document(scenario, report, started));
+  if (!folder.finished()) write_run(folder, document, report);
+  print(json ? document : fmt::format("{}\nwritten to {}\n", fmt::join(report.summary, "\n"), out));
+  return int(Exit::done);
+}
+
+}  // namespace phaselock

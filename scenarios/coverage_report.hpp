@@ -1,0 +1,14 @@
+// What a sweep's counts say: the report of its cells.
+#pragma once
+
+#include "report.hpp"
+#include "sweep_store.hpp"
+
+namespace phaselock {
+
+/// Results, tables and summary of the chunks in the store, of `scenario`, the store's own. Every number comes from whole counts, so
+/// the order in which chunks were computed does not matter. Tables: cells, coverage, positions, shapes, pairs, escape, escape_law
+/// and, where rows of seeds were kept, seeds.
+Report coverage_report(const Scenario& scenario, const SweepStore& store);
+
+}  // namespace phaselock

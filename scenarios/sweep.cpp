@@ -1,0 +1,170 @@
+#include "sweep.hpp"
+
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+
+#include <cmath>
+#include <mutex>
+
+#include "gates.hpp"
+#include "inputs.hpp"
+#include "interrupt.hpp"
+#include "json.hpp"
+#include "schema.hpp"
+#include "sweep_axes.hpp"
+
+namespace phaselock {
+
+namespace {
+
+bool is_static(const Scenario& cell) { return cell.gates.gates == GateWord::fixed; }
+
+/// Seeds of a whole chunk: about half a second of static flows, some seconds of linear ones.
+std::int64_t chunk_size(const Scenario& cell) {
+  if (cell.sweep.chunk > 0) return cell.sweep.chunk;
+  return is_static(cell) ? 8192 : 8;
+}
+
+/// {"model.beta": 4.0} of the keys that the sweep varies.
+std::string parameters(const Scenario& scenario, const Scenario& cell) {
+  Json values = Json::object();
+  for (const SweepAxis& axis : scenario.sweep.over) {
+    const std::string value = axis_value(cell, axis.key);
+    values[axis.key] = Json::accept(value) ? Json::parse(value) : Json(value);
+  }
+  return values.dump();
+}
+
+std::vector<SeedRecord> static_records(const Scenario& cell, std::uint64_t first, std::int64_t seeds) {
+  const SeedOptions options{cell.initial.radius, flow_options(cell.flow), cell.coordination};
+  std::vector<SeedRecord> records;
+  ShapeTraps traps(cell.model);
+  for (SeedEnd& end : static_seeds(cell.model, cell.geometry.kappa, options, first, seeds)) {
+    const bool certified = end.outcome == FlowOutcome::selected && traps.holds(end.selection, end.residual);
+    records.push_back({std::move(end), certified, std::nullopt});
+  }
+  return records;
+}
+
+std::vector<SeedRecord> linear_records(const Scenario& cell, std::uint64_t first, std::int64_t seeds) {
+  const Geometry geometry = make_geometry(cell);
+  const Contexts contexts = make_contexts(cell);
+  const FlowOptions options = flow_options(cell.flow);
+  std::vector<SeedRecord> records;
+  for (std::int64_t k = 0; k < seeds; ++k) {
+    FlowResult flow = table_flow(cell.model, geometry, contexts, GateClass::linear,
+                                 geometry.initial_tables(cell.model, cell.initial.radius, first + std::uint64_t(k)), options);
+    SeedRecord record{{flow.outcome, flow.t, NAN, flow.gates.residual, std::move(flow.gates.selection)}, flow.trap.has_value(), {}};
+    if (cell.sweep.compare_static) {
+      const FlowResult fixed = static_flow(cell.model, geometry.kappa(), static_part(cell.model, flow.initial), options);
+      record.agrees = fixed.outcome == FlowOutcome::selected && fixed.gates.selection == record.end.selection;
+    }
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+
+}  // namespace
+
+SweepStore open_store(const Scenario& scenario, const LiveFolder* folder, Shard shard) {
+  const std::vector<CellRow> rows = cell_rows(scenario, sweep_cells(scenario));
+  const std::string text = write_scenario(scenario);
+  if (!folder) return SweepStore::create({}, text, shard, rows);
+  const std::filesystem::path file = folder->path() / store_file;
+  if (!folder->holds(store_file)) {
+    // Made beside its place, so that a store that is there is whole.
+    const std::string fresh = std::string(store_file) + ".new";
+    folder->remove(fresh);
+    folder->remove(fresh + "-journal");
+    { const SweepStore made = SweepStore::create(folder->path() / fresh, text, shard, rows); }
+    std::error_code error;
+    std::filesystem::rename(folder->path() / fresh, file, error);
+    if (error) throw cannot_write(file, error.message());
+  }
+  SweepStore store = SweepStore::open(file);
+  check_shard(store, *folder, shard);
+  return store;
+}
+
+void check_shard(const SweepStore& store, const LiveFolder& folder, Shard shard) {
+  if (!(store.shard() == shard))
+    throw Failure(Exit::bad_scenario, fmt::format("--out {}: holds shard {}/{} of this sweep, not {}/{}", folder.path().string(),
+                                                  store.shard().index, store.shard().count, shard.index, shard.count));
+}
+
+Scenario stored_scenario(const SweepStore& store, const std::filesystem::path& folder) {
+  return parse_scenario(store.scenario(), (folder / "scenario.toml").string(), folder, {});
+}
+
+SweepSize sweep_size(const Scenario& scenario, const SweepStore& store) {
+  SweepSize size{0, 0};
+  const std::vector<Scenario> cells = sweep_cells(scenario);
+  for (std::size_t c = 0; c < cells.size(); ++c) {
+    size.seeds += cells[c].sweep.seeds;
+    size.done += store.finished_seeds(int(c));
+  }
+  return size;
+}
+
+std::vector<CellRow> cell_rows(const Scenario& scenario, const std::vector<Scenario>& cells) {
+  std::vector<CellRow> rows;
+  for (const Scenario& cell : cells) {
+    const std::int64_t seeds = cell.sweep.seeds, size = chunk_size(cell);
+    rows.push_back({cell.model, cell.geometry.kappa, cell.initial.radius, is_static(cell) ? "static" : "linear",
+                    parameters(scenario, cell), seeds, (seeds + size - 1) / size});
+  }
+  return rows;
+}
+
+Chunk chunk_of(const CellRow& row, const Scenario& cell, int index, std::int64_t number) {
+  const std::int64_t size = chunk_size(cell), before = number * size;
+  return {index, number, cell.sweep.first_seed + std::uint64_t(before), std::min(size, row.seeds - before)};
+}
+
+std::vector<SeedRecord> run_seeds(const Scenario& cell, std::uint64_t first, std::int64_t seeds) {
+  return is_static(cell) ? static_records(cell, first, seeds) : linear_records(cell, first, seeds);
+}
+
+void run_chunks(const Scenario& scenario, SweepStore& store, const std::function<void(std::int64_t, std::int64_t)>& progress) {
+  const std::vector<Scenario> cells = sweep_cells(scenario);
+  const std::vector<CellRow> rows = cell_rows(scenario, cells);
+  std::vector<Chunk> work;
+  std::int64_t done = 0, all = 0, number = 0;
+  for (std::size_t c = 0; c < cells.size(); ++c) {
+    const std::vector<bool> finished = store.finished(int(c), rows[c].chunks);
+    for (std::int64_t k = 0; k < rows[c].chunks; ++k, ++number) {
+      if (number % store.shard().count != store.shard().index) continue;
+      const Chunk chunk = chunk_of(rows[c], cells[c], int(c), k);
+      all += chunk.seeds;
+      if (finished[std::size_t(k)])
+        done += chunk.seeds;
+      else
+        work.push_back(chunk);
+    }
+  }
+  progress(done, all);
+  std::mutex storing;  // one writer
+  tbb::parallel_for(std::size_t(0), work.size(), [&](std::size_t k) {
+    check_interrupt();
+    const Chunk& chunk = work[k];
+    const Scenario& cell = cells[std::size_t(chunk.cell)];
+    const std::vector<SeedRecord> seeds = run_seeds(cell, chunk.first, chunk.seeds);
+    const SeedCounts counts = count_seeds(cell.model, seeds);
+    const std::lock_guard<std::mutex> lock(storing);
+    store.add(chunk, counts, cell.sweep.keep == Keep::seeds ? std::span(seeds) : std::span<const SeedRecord>());
+    done += chunk.seeds;
+    progress(done, all);
+  });
+}
+
+std::string redo_command(const Scenario& scenario, const Scenario& cell, const std::string& seed) {
+  std::string command =
+      fmt::format("phaselock run {} --set sweep.seeds=1 --set sweep.first_seed={} --set sweep.keep=seeds", scenario.source, seed);
+  for (const auto& [key, place] : scenario.places)  // what the command line changed
+    if (place.starts_with("--set ") && !key.starts_with("sweep."))
+      command += fmt::format(" --set {}={}", key, axis_value(cell, key));
+  for (const SweepAxis& axis : scenario.sweep.over) command += fmt::format(" --set {}={}", axis.key, axis_value(cell, axis.key));
+  return command;
+}
+
+}  // namespace phaselock

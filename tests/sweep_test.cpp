@@ -1,0 +1,277 @@
+// Sweeps: axes, the store, chunks, shards, export.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "npz.hpp"
+#include "program.hpp"
+#include "scenario.hpp"
+#include "sweep.hpp"
+#include "sweep_axes.hpp"
+#include "sweep_store.hpp"
+
+namespace phaselock::test {
+namespace {
+
+const std::string base =
+    "kind = \"coverage\"\n[model]\nblocks = 4\npositions = 4\nheads = 3\nvocabulary = 100\ngamma = 1.0\nbeta = 1.0\n"
+    "[sweep]\nseeds = 50\nchunk = 16\n";
+
+Scenario parse(const std::string& text, std::vector<std::string> overrides = {}) {
+  return parse_scenario(text, "x.toml", "/tmp", overrides);
+}
+
+std::string error_of(const std::string& text, std::vector<std::string> overrides = {}) {
+  try {
+    parse(text, std::move(overrides));
+  } catch (const Failure& failure) {
+    CHECK(failure.exit() == Exit::bad_scenario);
+    return failure.what();
+  }
+  return "no error";
+}
+
+SweepStore new_store(const Scenario& scenario, const fs::path& file = {}, Shard shard = {}) {
+  return SweepStore::create(file, write_scenario(scenario), shard, cell_rows(scenario, sweep_cells(scenario)));
+}
+
+void run_all(const Scenario& scenario, SweepStore& store) {
+  run_chunks(scenario, store, [](std::int64_t, std::int64_t) {});
+}
+
+std::vector<SeedCounts> all_totals(const Scenario& scenario, const SweepStore& store) {
+  std::vector<SeedCounts> totals;
+  for (std::size_t c = 0; c < sweep_cells(scenario).size(); ++c) totals.push_back(store.totals(int(c)));
+  return totals;
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("axes: the product varies the last axis fastest, the zip all together") {
+    const std::string axes = "[sweep.over]\n\"model.beta\" = [1.0, 4.0]\nmodel.vocabulary = [20, 100, 1000]\n";
+    const std::vector<Scenario> product = sweep_cells(parse(base + axes));
+    REQUIRE(product.size() == 6);
+    CHECK(product[1].model.beta == 1.0);
+    CHECK(product[1].model.vocabulary == 100);
+    CHECK(product[3].model.beta == 4.0);
+    CHECK(product[3].model.vocabulary == 20);
+    const std::string zip = "combine = \"zip\"\n[sweep.over]\n\"model.beta\" = [1.0, 4]\n\"model.vocabulary\" = [20, 100]\n";
+    const std::vector<Scenario> zipped = sweep_cells(parse(base + zip));
+    REQUIRE(zipped.size() == 2);
+    CHECK(zipped[1].model.beta == 4.0);
+    CHECK(zipped[1].model.vocabulary == 100);
+    CHECK(sweep_cells(parse(base)).size() == 1);
+  }
+
+  TEST_CASE("axes: ranges reach both ends and stay whole where whole numbers are asked for") {
+    const auto cells =
+        sweep_cells(parse(base + "[sweep.over]\nmodel.vocabulary = { from = 20, to = 2000, count = 3, scale = \"log\" }\n"));
+    REQUIRE(cells.size() == 3);
+    CHECK(cells[0].model.vocabulary == 20);
+    CHECK(cells[1].model.vocabulary == 200);
+    CHECK(cells[2].model.vocabulary == 2000);
+    const auto betas = sweep_cells(parse(base + "[sweep.over]\n\"model.beta\" = { from = 1.0, to = 2.0, count = 5 }\n"));
+    REQUIRE(betas.size() == 5);
+    CHECK(betas[1].model.beta == 1.25);
+    CHECK(betas[4].model.beta == 2.0);
+  }
+
+  TEST_CASE("axes: the effective scenario parses back to the same cells; one value on the command line replaces an axis") {
+    const std::string axes =
+        "[sweep.over]\n\"model.beta\" = { from = 1.0, to = 3.0, count = 4 }\n\"gates.class\" = [\"static\", \"linear\"]\n";
+    const Scenario scenario = parse(base + axes);
+    const std::string text = write_scenario(scenario);
+    CHECK(write_scenario(parse(text)) == text);
+    const auto cells = sweep_cells(scenario), again = sweep_cells(parse(text));
+    REQUIRE(cells.size() == 8);
+    REQUIRE(again.size() == 8);
+    for (std::size_t c = 0; c < 8; ++c) CHECK(write_scenario(cells[c]) == write_scenario(again[c]));
+    const auto one = sweep_cells(parse(base + axes, {"model.beta=2.5", "gates.class=static"}));
+    REQUIRE(one.size() == 1);
+    CHECK(one[0].model.beta == 2.5);
+  }
+
+  TEST_CASE("axes: what is wrong is named with its place") {
+    const auto over = [](const std::string& line) { return error_of(base + "[sweep.over]\n" + line + "\n"); };
+    CHECK(over("\"model.beta\" = [1.0, -4.0]").find("x.toml:13:1: model.beta = -4 must be > 0") == 0);
+    CHECK(over("\"model.betta\" = [1.0]").find("x.toml:13:1: unknown key model.betta") == 0);
+    CHECK(over("\"sweep.seeds\" = [1, 2]").find("x.toml:13:1: sweep.seeds cannot be swept") == 0);
+    CHECK(over("\"geometry.file\" = [\"a\"]").find("cannot be swept") != std::string::npos);
+    CHECK(over("\"model.beta\" = [1.0]\nmodel.beta = [2.0]").find("was given at x.toml:13:1 already") != std::string::npos);
+    CHECK(over("kind = [\"flow\"]").find("cannot be swept") != std::string::npos);
+    CHECK(over("\"model.beta\" = []").find("list of 1 to") != std::string::npos);
+    CHECK(over("\"model.beta\" = 3.0").find("list of 1 to") != std::string::npos);
+    CHECK(over("\"model.beta\" = { from = 0.0, to = 2.0, count = 3, scale = \"log\" }").find("must be > 0") != std::string::npos);
+    CHECK(over("\"model.beta\" = { from = 1.0, to = 2.0 }").find("count must be") != std::string::npos);
+    CHECK(over("\"model.beta\" = { from = 1.0, to = 2.0, count = 2, step = 1 }").find("unknown key \"step\"") != std::string::npos);
+    CHECK(over("\"model.vocabulary\" = [20, 8]").find("model.vocabulary") != std::string::npos);  // below L S
+    CHECK(over("\"model.beta\" = [1.0, 2.0]\n\"model.gamma\" = [0.5]") == "no error");
+    CHECK(error_of(base + "combine = \"zip\"\n[sweep.over]\n\"model.beta\" = [1.0, 2.0]\n\"model.gamma\" = [0.5]\n")
+              .find("all axes must be of one length") != std::string::npos);
+    CHECK(error_of("kind = \"flow\"\n[model]\nblocks = 4\npositions = 4\nheads = 3\nvocabulary = 100\ngamma = 1.0\nbeta = 1.0\n"
+                   "[sweep.over]\n\"model.beta\" = [1.0]\n")
+              .find("applies only to kind = \"coverage\"") != std::string::npos);
+  }
+
+  TEST_CASE("counts add up, whatever the chunks") {
+    const Scenario scenario = parse(base + "[sweep.over]\n\"model.beta\" = [1.0, 8.0]\n");
+    SweepStore store = new_store(scenario);
+    run_all(scenario, store);
+    const auto totals = all_totals(scenario, store);
+    const Scenario other = parse(base + "[sweep.over]\n\"model.beta\" = [1.0, 8.0]\n", {"sweep.chunk=7"});
+    SweepStore cut_otherwise = new_store(other);
+    run_all(other, cut_otherwise);
+    CHECK(all_totals(other, cut_otherwise) == totals);
+    for (const SeedCounts& counts : totals) {
+      std::int64_t seeds = 0, selected = 0, heads = 0, squares = 0;
+      for (const auto& [outcome, n] : counts.at("outcome")) seeds += n;
+      for (const auto& [shape, n] : counts.at("shape")) selected += n;
+      for (const auto& [position, n] : counts.at("position")) heads += n;
+      for (const auto& [pair, n] : counts.at("pair")) squares += (pair[0] == pair[2] ? 1 : 2) * n;
+      CHECK(seeds == 50);
+      CHECK(selected == counts.at("outcome").at("selected"));
+      CHECK(heads == 3 * selected);
+      CHECK(squares == 9 * selected);  // (sum_r n_r)^2
+    }
+  }
+
+  TEST_CASE("a seed alone is the same to the bit as among others") {
+    for (const std::string gates : {"static", "linear"}) {
+      const Scenario scenario =
+          parse(base, {"gates.class=" + gates, "contexts.count=64", "model.vocabulary=20", "sweep.seeds=12", "flow.rtol=1e-8"});
+      const Scenario cell = sweep_cells(scenario).front();
+      const std::vector<SeedRecord> together = run_seeds(cell, 1, 12);
+      for (const std::uint64_t seed : {1U, 5U, 12U}) {
+        const SeedRecord alone = run_seeds(cell, seed, 1).front(), among = together[seed - 1];
+        CHECK(alone.end.outcome == among.end.outcome);
+        CHECK(alone.end.t == among.end.t);
+        CHECK(alone.end.residual == among.end.residual);
+        CHECK(alone.end.selection == among.end.selection);
+        CHECK(alone.certified == among.certified);
+      }
+    }
+  }
+
+  TEST_CASE("the store: a chunk is there once or not at all, and other files are refused") {
+    const TempFolder folder;
+    const Scenario scenario = parse(base);
+    const fs::path file = folder / "sweep.sqlite";
+    const Chunk chunk{0, 0, 1, 16};
+    const SeedCounts counts = {{"outcome", {{"selected", 16}}}};
+    {
+      SweepStore store = new_store(scenario, file, {1, 3});
+      store.add(chunk, counts, {});
+      CHECK_THROWS_AS(store.add(chunk, counts, {}), Failure);
+      CHECK(store.totals(0) == counts);
+      CHECK(store.finished_seeds(0) == 16);
+    }
+    const SweepStore again = SweepStore::open(file);
+    CHECK(again.shard() == Shard{1, 3});
+    CHECK(again.scenario() == write_scenario(scenario));
+    CHECK(again.finished(0, 4) == std::vector<bool>{true, false, false, false});
+    CHECK_THROWS_AS(SweepStore::open(folder / "none"), Failure);
+    folder.write("text", std::string(5000, 'x'));
+    CHECK_THROWS_AS(SweepStore::open(folder / "text"), Failure);
+    { Database(folder / "other").run("CREATE TABLE t (x)"); }
+    CHECK_THROWS_WITH_AS(SweepStore::open(folder / "other"), doctest::Contains("is no store of a sweep"), Failure);
+    { Database(file).run("PRAGMA user_version = 99"); }
+    CHECK_THROWS_WITH_AS(SweepStore::open(file), doctest::Contains("schema version 99"), Failure);
+  }
+
+  TEST_CASE("shards merge into the whole, again and again, and a chunk that differs is refused") {
+    const TempFolder folder;
+    const Scenario scenario = parse(base, {"sweep.keep=seeds"});
+    SweepStore whole = new_store(scenario);
+    run_all(scenario, whole);
+    SweepStore merged = new_store(scenario, folder / "merged");
+    for (int i = 0; i < 3; ++i) {
+      SweepStore shard = new_store(scenario, folder / std::to_string(i), {i, 3});
+      run_all(scenario, shard);
+      CHECK(shard.finished_seeds(0) == (i == 0 ? 18 : 16));  // chunks of 16, 16, 16, 2
+    }
+    for (const int i : {2, 0, 1, 0, 2}) merged.merge(folder / std::to_string(i));
+    CHECK(merged.totals(0) == whole.totals(0));
+    CHECK(merged.finished_seeds(0) == 50);
+    std::vector<std::string> selections, expected;
+    merged.for_each_seed(0, [&](const StoredSeed& seed) { selections.push_back(seed.selection); });
+    whole.for_each_seed(0, [&](const StoredSeed& seed) { expected.push_back(seed.selection); });
+    CHECK(selections.size() == 50);
+    CHECK(selections == expected);
+    { Database(folder / "1").run("UPDATE count SET n = n + 1 WHERE what = 'outcome'"); }
+    CHECK_THROWS_WITH_AS(merged.merge(folder / "1"), doctest::Contains("do not add up"), Failure);
+    {
+      Database(folder / "1")
+          .run("UPDATE count SET n = n - 1 WHERE what = 'outcome'; UPDATE count SET n = n + 1 WHERE what = 'pair'");
+    }
+    CHECK_THROWS_WITH_AS(merged.merge(folder / "1"), doctest::Contains("differs"), Failure);
+    CHECK(merged.totals(0) == whole.totals(0));
+    new_store(parse(base, {"model.beta=2"}), folder / "beta");
+    CHECK_THROWS_WITH_AS(merged.merge(folder / "beta"), doctest::Contains("another scenario"), Failure);
+  }
+
+  TEST_CASE("the printed command redoes one seed to the bit, also what the command line changed; export leaves other files alone") {
+    const TempFolder folder;
+    folder.write("s.toml", base + "keep = \"seeds\"\n[sweep.over]\n\"model.beta\" = [1.5, 2.5]\n");
+    const Outcome whole =
+        phaselock_program({"run", "s.toml", "--set", "geometry.kappa=0.7", "--out", "OUT", "--quiet"}, folder.path());
+    REQUIRE(whole.code == 0);
+    const std::size_t at = whole.out.find("phaselock run ");
+    REQUIRE(at != std::string::npos);
+    std::string command = whole.out.substr(at, whole.out.find('\n', at) - at);
+    command.replace(command.find("SEED"), 4, "17");
+    command.replace(0, 9, std::string("'") + PHASELOCK_PROGRAM + "'");
+    REQUIRE(run({"sh", "-c", command + " --out ALONE --quiet"}, folder.path()).code == 0);
+    const auto row = [](const std::string& table, const std::string& start) {
+      const std::size_t line = table.find("\n" + start);
+      return line == std::string::npos ? "" : table.substr(line, table.find('\n', line + 1) - line);
+    };
+    const std::string redone = row(slurp(folder / "ALONE/seeds.csv"), "0,17,");
+    CHECK(!redone.empty());
+    CHECK(redone == row(slurp(folder / "OUT/seeds.csv"), "0,17,"));
+    folder.write("OUT/export/notes.txt", "mine");
+    CHECK(phaselock_program({"export", "OUT"}, folder.path()).code == 0);
+    CHECK(slurp(folder / "OUT/export/notes.txt") == "mine");
+    CHECK(slurp(folder / "OUT/export/seeds.csv") == slurp(folder / "OUT/seeds.csv"));
+    CHECK(phaselock_program({"run", "s.toml", "--set", "geometry.kappa=0.7", "--out", "OUT", "--resume", "--shard", "0/2"},
+                            folder.path())
+              .code == 64);
+  }
+
+  TEST_CASE("NumPy reads an archive of a table") {
+    CsvTable csv("a.csv", "x: none", "x,y,z");
+    csv.row(0.1, 3, "selected");
+    csv.row(NAN, -4, "interior");
+    const TempFolder folder;
+    folder.write("a.npz", npz(csv));
+    const Outcome outcome = run({PHASELOCK_PYTHON, "-c",
+                                 "import numpy as np; a = np.load('a.npz'); print(a['x'].tolist(), a['y'].tolist(), "
+                                 "a['z'].tolist(), a['y'].dtype, len(a.files))"},
+                                folder.path());
+    CHECK(outcome.out == "[0.1, nan] [3, -4] ['selected', 'interior'] int64 3\n");
+  }
+}
+
+TEST_SUITE("slow") {
+#ifdef PHASELOCK_MPI_PROGRAM
+  TEST_CASE("two MPI ranks export what one process exports") {
+    const TempFolder folder;
+    folder.write("s.toml", base + "keep = \"seeds\"\n");
+    const Outcome ranks =
+        run({"mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2", PHASELOCK_MPI_PROGRAM, "s.toml", "--out", "two"},
+            folder.path());
+    CAPTURE(ranks.err);
+    REQUIRE(ranks.code == 0);
+    CHECK(phaselock_program({"run", "s.toml", "--out", "one", "--quiet"}, folder.path()).code == 0);
+    for (const std::string out : {"one", "two"}) CHECK(phaselock_program({"export", out}, folder.path()).code == 0);
+    int files = 0;
+    for (const auto& entry : fs::directory_iterator(folder / "one/export")) {
+      CHECK(slurp(entry.path()) == slurp(folder / "two/export" / entry.path().filename()));
+      ++files;
+    }
+    CHECK(files >= 12);
+  }
+#endif
+}
+
+}  // namespace phaselock::test
