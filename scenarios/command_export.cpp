@@ -17,7 +17,7 @@ int command_export(const std::string& folder) {
   const SweepStore store = SweepStore::open(fs::path(folder) / store_file);
   const Report report = coverage_report(stored_scenario(store, folder), store);
   const fs::path target = fs::path(folder) / "export";
-  const auto put = [&](fs::path name, const std::string& text) { put_file(target / name, target / ".partial", text); };
+  const auto put = [&](const fs::path& name, const std::string& text) { put_file(target / name, target / ".partial", text); };
   for (const CsvTable& table : report.tables) {
     put(table.name, table.text);
     put(fs::path(table.name).replace_extension(".npz"), npz(table));

@@ -1,6 +1,8 @@
 // Sweeps: axes, the store, chunks, shards, export.
 #include <doctest/doctest.h>
+#include <tbb/global_control.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "npz.hpp"
@@ -249,6 +251,25 @@ TEST_SUITE("fast") {
                                  "a['z'].tolist(), a['y'].dtype, len(a.files))"},
                                 folder.path());
     CHECK(outcome.out == "[0.1, nan] [3, -4] ['selected', 'interior'] int64 3\n");
+  }
+}
+
+TEST_SUITE("threaded") {
+  TEST_CASE("a sweep has the same counts and rows on one thread and on several") {
+    const Scenario scenario =
+        parse(base + "keep = \"seeds\"\n[sweep.over]\n\"model.beta\" = [1.0, 2.0]\n", {"sweep.chunk=4", "flow.rtol=1e-8"});
+    std::vector<std::vector<SeedCounts>> totals;
+    std::vector<std::string> rows;
+    for (const std::size_t threads : {1U, 4U}) {
+      const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
+      SweepStore store = new_store(scenario);
+      run_all(scenario, store);
+      totals.push_back(all_totals(scenario, store));
+      store.for_each_seed(1, [&](const StoredSeed& seed) { rows.push_back(seed.selection + std::to_string(seed.t)); });
+    }
+    CHECK(totals[0] == totals[1]);
+    REQUIRE(rows.size() == 100);
+    CHECK(std::equal(rows.begin(), rows.begin() + 50, rows.begin() + 50));
   }
 }
 
