@@ -53,16 +53,18 @@ std::vector<TomlValue> range_values(std::string_view path, const TomlTable& rang
   const bool whole = std::holds_alternative<std::int64_t>(entry(range, "from")->data) &&
                      std::holds_alternative<std::int64_t>(entry(range, "to")->data);
   std::vector<TomlValue> values;
+  double last = 0.0;
   for (std::int64_t k = 0; k < *n; ++k) {
     const double part = double(k) / double(*n - 1);
     const double x = k == 0 ? *from : k + 1 == *n ? *to : log ? *from * std::pow(*to / *from, part) : *from + part * (*to - *from);
-    TomlValue value;
+    const double rounded = whole ? std::round(x) : x;
+    if (whole && k > 0 && rounded == last) continue;  // whole numbers may round alike
+    last = rounded;
+    TomlValue& value = values.emplace_back();
     if (whole)
-      value.data = std::int64_t(std::llround(x));
+      value.data = std::int64_t(rounded);
     else
-      value.data = x;
-    if (!whole || values.empty() || std::get<std::int64_t>(values.back().data) != std::llround(x))  // whole numbers may round alike
-      values.push_back(std::move(value));
+      value.data = rounded;
   }
   return values;
 }
