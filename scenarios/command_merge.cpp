@@ -15,10 +15,10 @@ namespace fs = std::filesystem;
 
 int command_merge(const std::string& out, const std::vector<std::string>& shards, bool json) {
   const auto started = std::chrono::steady_clock::now();
-  const std::string text = SweepStore::open(fs::path(shards.front()) / store_file).scenario();
+  const Scenario scenario = stored_scenario(SweepStore::open(fs::path(shards.front()) / store_file), out);
+  const std::string text = write_scenario(scenario);
   for (const std::string& shard : shards) SweepStore::open(fs::path(shard) / store_file).check(text);  // before anything is written
   const LiveFolder folder(out, text, true);
-  const Scenario scenario = parse_scenario(text, (fs::path(out) / "scenario.toml").string(), out, {});
   SweepStore store = open_store(scenario, &folder, Shard{});
   for (const std::string& shard : shards) store.merge(fs::path(shard) / store_file);
   const SweepSize size = sweep_size(scenario, store);

@@ -8,10 +8,8 @@
 #include <map>
 #include <tuple>
 
-#include "bounds.hpp"
 #include "cell_facts.hpp"
 #include "flow/rates.hpp"
-#include "gates.hpp"
 #include "schema.hpp"
 #include "stability.hpp"
 #include "sweep.hpp"
