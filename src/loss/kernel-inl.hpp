@@ -26,6 +26,8 @@
 
 #include <hwy/contrib/math/math-inl.h>
 
+#include "transpose-inl.hpp"
+
 HWY_BEFORE_NAMESPACE();
 namespace phaselock {
 namespace HWY_NAMESPACE {
@@ -35,8 +37,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<double>;
 using V = hn::Vec<D>;
 constexpr D d{};
-using D4 = hn::CappedTag<double, TokenLines::grain>;
-constexpr D4 d4{};
 
 HWY_INLINE V constant(double x) { return hn::Set(d, x); }
 HWY_INLINE V at(const double* p, std::size_t k) { return hn::Load(d, p + k * hn::Lanes(d)); }
@@ -111,25 +111,6 @@ HWY_NOINLINE void exponentials(const ShortExp& e, double* HWY_RESTRICT y, std::s
   });
 }
 
-/// Transposes the square of Lanes(d4) vectors.
-template <class Vec>
-HWY_INLINE void transpose(Vec* v) {
-#if HWY_TARGET == HWY_SCALAR
-  (void)v;
-#elif HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_NEON
-  const Vec a = v[0];
-  v[0] = hn::InterleaveLower(d4, a, v[1]);
-  v[1] = hn::InterleaveUpper(d4, a, v[1]);
-#else
-  const Vec a = hn::InterleaveLower(d4, v[0], v[1]), b = hn::InterleaveUpper(d4, v[0], v[1]);
-  const Vec c = hn::InterleaveLower(d4, v[2], v[3]), e = hn::InterleaveUpper(d4, v[2], v[3]);
-  v[0] = hn::ConcatLowerLower(d4, c, a);
-  v[1] = hn::ConcatLowerLower(d4, e, b);
-  v[2] = hn::ConcatUpperUpper(d4, c, a);
-  v[3] = hn::ConcatUpperUpper(d4, e, b);
-#endif
-}
-
 /// Lanes(d4) lanes of a vector, from `lane` on.
 template <class Whole>
 HWY_INLINE hn::Vec<D4> part(Whole v, [[maybe_unused]] int lane) {
@@ -141,7 +122,6 @@ HWY_INLINE hn::Vec<D4> part(Whole v, [[maybe_unused]] int lane) {
     return v;
 }
 
-constexpr int W = int(hn::MaxLanes(d4));             ///< gates that are transposed at a time
 constexpr std::size_t most_lanes = hn::MaxLanes(d);  ///< Lanes(d) is this or, with vectors of variable length, less
 
 /// Calls body(c, count) for the gates c .. c + count - 1 in groups of W; the last group may have fewer, all counts are constants.

@@ -44,19 +44,20 @@ void for_each_chunk(int chunks, const Body& body) {
 // Points go in tiles of T; the numbers of a tile are [..][T]. Pointers and sizes are copied before loops, because to the compiler a
 // vector that is stored may be anything.
 
-/// powers [monomials][T] <- x^alpha / alpha! of a tile's points x [variables][T].
+/// powers [monomials][T] <- x^alpha / alpha! of a tile's points, of which 1 and x stand there.
 template <int T>
-HWY_NOINLINE void divided_powers(const Monomials& monomials, const double* x, double* powers) {
-  const int *const parent = monomials.parent.data(), *const variable = monomials.variable.data(), size = monomials.size();
-  const double* const share = monomials.share.data();
-  HWY_UNROLL(16)
-  for (int u = 0; u < T; ++u) put(powers, u, constant(1.0));
-  for (int i = 1; i < size; ++i) {
-    const double *const from = powers + parent[i] * T * hn::Lanes(d), *const factor = x + variable[i] * T * hn::Lanes(d);
-    double* const to = powers + i * T * hn::Lanes(d);
-    const V share_i = constant(share[i]);
+HWY_NOINLINE void divided_powers(const Monomials& monomials, double* powers) {
+  const std::size_t lanes = hn::Lanes(d);
+  for (const auto& [to, left, right, share] : monomials.shared) {
+    const V share_i = constant(share);
+    double *const product = powers + to * T * lanes, *const x = powers + left * T * lanes, *const y = powers + right * T * lanes;
     HWY_UNROLL(16)
-    for (int u = 0; u < T; ++u) put(to, u, hn::Mul(hn::Mul(share_i, at(from, u)), at(factor, u)));
+    for (int u = 0; u < T; ++u) put(product, u, hn::Mul(hn::Mul(share_i, at(x, u)), at(y, u)));
+  }
+  for (const auto& [to, left, right, one] : monomials.plain) {
+    double *const product = powers + to * T * lanes, *const x = powers + left * T * lanes, *const y = powers + right * T * lanes;
+    HWY_UNROLL(16)
+    for (int u = 0; u < T; ++u) put(product, u, hn::Mul(at(x, u), at(y, u)));
   }
 }
 
@@ -84,22 +85,46 @@ HWY_NOINLINE void add_moments(const MomentTable& table, const double* left, cons
   }
 }
 
+/// out [n][T] <- derivatives in n variables of four of the tile's points; see below.
+template <int T, int n>
+HWY_INLINE void derivatives_of_four(const Monomials& monomials, int variable, const double* powers, const double* sums,
+                                    double* out) {
+  const std::size_t lanes = hn::Lanes(d);
+  const int size = monomials.raisable();
+  const int* raised[n];
+  V total[n][4];
+  for (int h = 0; h < n; ++h) {
+    raised[h] = monomials.raised[variable + h].data();
+    HWY_UNROLL(16)
+    for (int u = 0; u < 4; ++u) total[h][u] = hn::Mul(at(powers, u), at(sums, raised[h][0] * T + u));
+  }
+  for (int i = 1; i < size; ++i) {
+    const double* const power = powers + i * T * lanes;
+    V p[4];
+    HWY_UNROLL(16)
+    for (int u = 0; u < 4; ++u) p[u] = at(power, u);
+    HWY_UNROLL(16)
+    for (int h = 0; h < n; ++h) {
+      const double* const sum = sums + raised[h][i] * T * lanes;
+      HWY_UNROLL(16)
+      for (int u = 0; u < 4; ++u) total[h][u] = hn::MulAdd(p[u], at(sum, u), total[h][u]);
+    }
+  }
+  HWY_UNROLL(16)
+  for (int h = 0; h < n; ++h) {
+    HWY_UNROLL(16)
+    for (int u = 0; u < 4; ++u) put(out, h * T + u, total[h][u]);
+  }
+}
+
 /// out [variables of the half][T] <- derivatives, from the powers of one half and sums over the other half.
 template <int T>
 HWY_INLINE void derivatives(const Monomials& monomials, const double* powers, const double* sums, double* out) {
-  const int size = monomials.raisable();
-  for (int h = 0; h < monomials.variables; ++h) {
-    const int* const raised = monomials.raised[h].data();
-    V total[T];
-    HWY_UNROLL(16)
-    for (int u = 0; u < T; ++u) total[u] = hn::Mul(at(powers, u), at(sums, raised[0] * T + u));
-    for (int i = 1; i < size; ++i) {
-      const double *const power = powers + i * T * hn::Lanes(d), *const sum = sums + raised[i] * T * hn::Lanes(d);
-      HWY_UNROLL(16)
-      for (int u = 0; u < T; ++u) total[u] = hn::MulAdd(at(power, u), at(sum, u), total[u]);
-    }
-    HWY_UNROLL(16)
-    for (int u = 0; u < T; ++u) put(out, h * T + u, total[u]);
+  const std::size_t lanes = hn::Lanes(d);
+  for (int u = 0; u < T; u += 4, powers += 4 * lanes, sums += 4 * lanes, out += 4 * lanes) {
+    int h = 0;
+    for (; h + 2 <= monomials.variables; h += 2) derivatives_of_four<T, 2>(monomials, h, powers, sums, out + h * T * lanes);
+    if (h < monomials.variables) derivatives_of_four<T, 1>(monomials, h, powers, sums, out + h * T * lanes);
   }
 }
 
@@ -156,12 +181,11 @@ HWY_NOINLINE void evaluate_tile(const MomentTable& table, const double* c, const
   derivatives<T>(table.right, right, sums, out + (1 + table.left.variables) * T * lanes);
 }
 
-/// c_alpha = alpha! (all_alpha - own_alpha): the coefficients of the polynomial that leaves out a block's own moments. `all` is
-/// already times alpha!.
+/// c = weight (all - own): the coefficients of the polynomial that leaves out a block's own moments. `all` is already weighted.
 HWY_NOINLINE void coefficients_without(const MomentTable& table, const double* all, const double* own, double* c) {
-  const double* const factorial = table.factorial.data();
+  const double* const weight = table.weight.data();
   const int size = table.size();
-  for (int i = 0; i < size; ++i) put(c, i, hn::NegMulAdd(constant(factorial[i]), at(own, i), constant(all[i])));
+  for (int i = 0; i < size; ++i) put(c, i, hn::NegMulAdd(constant(weight[i]), at(own, i), constant(all[i])));
 }
 
 /// One context: what all blocks keep between the three passes, and what they exchange.
@@ -170,7 +194,7 @@ class LongContext {
  public:
   LongContext(const CentredScales& scales, const MomentPlan& plan, int width, int chunks)
       : scales_(scales),
-        table_(H, plan.degree + 1),
+        table_(H, plan.series),
         width_(width),
         chunks_(chunks),
         groups_((scales.model.blocks + int(hn::Lanes(d)) - 1) / int(hn::Lanes(d))),
@@ -180,7 +204,13 @@ class LongContext {
         numbers_(vectors(groups_ * group_size())),
         all_(table_.size()),
         losses_(chunks) {
-    for (int chunk = 0; chunk < chunks; ++chunk) scratch_.push_back(vectors(Scratch(*this, nullptr).size));
+    for (int chunk = 0; chunk < chunks; ++chunk) {
+      scratch_.push_back(vectors(Scratch(*this, nullptr).size));
+      const Scratch own = scratch(chunk);
+      for (int u = 0; u < points_; u += T_)
+        for (int inside = 0; inside < T_; ++inside)
+          put(left(own, u), inside, constant(1.0)), put(right(own, u), inside, constant(1.0));
+    }
   }
 
   double loss(const TokenLines& exponentials, std::span<const Token> context, TokenLines* gradient) {
@@ -209,14 +239,14 @@ class LongContext {
       };
       sums = claim(moments), c = claim(moments);
       powers = claim(points * (left + right)), half = claim(context.T_ * left);
-      x = claim(points * H), weight = claim(points), out = claim(points * (H + 1));
+      weight = claim(points), out = claim(points * (H + 1));
       d_o = claim(points * H), w = claim(points * H), start = claim(points), g = claim(points), Z = claim(points), P = claim(4 * S);
     }
 
     std::size_t size = 0;                 ///< of all, in vectors
     double *sums, *c;                     ///< [moments]: of the chunk's groups, and coefficients of the group's polynomial
-    double *powers, *half;                ///< of all tiles; see evaluate
-    double *x, *weight, *out;             ///< coordinates, weights and values of points, in tiles; beyond the last point 0
+    double *powers, *half;                ///< of all tiles, beginning with 1 and the points' coordinates; see evaluate_tile
+    double *weight, *out;                 ///< weights and values of points, in tiles
     double *d_o, *w, *start, *g, *Z, *P;  ///< as in the kernel across contexts
   };
 
@@ -279,9 +309,8 @@ class LongContext {
   void find_powers(const Scratch& own, int count) const {
     const auto find = T_ == 8 ? divided_powers<8> : divided_powers<4>;
     for (int u = 0; u < count; u += T_) {
-      const double* const x = own.x + u * H * hn::Lanes(d);
-      find(table_.left, x, left(own, u));
-      find(table_.right, x + table_.left.variables * T_ * hn::Lanes(d), right(own, u));
+      find(table_.left, left(own, u));
+      find(table_.right, right(own, u));
     }
   }
 
@@ -304,41 +333,43 @@ class LongContext {
   void slots_as_points(const Scratch& own, int group) const {
     const double* const values = v(group);
     const int S = scales_.model.positions, width = width_;
-    place_points(own.x, S, [=](int r, int h) HWY_ATTR { return hn::Sub(at(values, r * width + h), constant(0.5)); });
+    place_points(own, S, [=](int r, int h) HWY_ATTR { return hn::Sub(at(values, r * width + h), constant(0.5)); });
   }
 
   void queries_as_points(const Scratch& own) const {
     const double* const d_o = own.d_o;
-    place_points(own.x, scales_.model.phases(), [=](int r, int h) HWY_ATTR { return at(d_o, r * H + h); });
+    place_points(own, scales_.model.phases(), [=](int r, int h) HWY_ATTR { return at(d_o, r * H + h); });
   }
 
-  /// x [tiles][H][T] <- coordinate(point, h).
+  /// Coordinate h of point u <- coordinate(u, h), for points first .. count - 1.
   template <class Coordinate>
-  HWY_INLINE void place_points(double* x, int count, const Coordinate& coordinate) const {
+  HWY_INLINE void place_points(const Scratch& own, int count, const Coordinate& coordinate, int first = 0) const {
+    constexpr int left_half = (H + 1) / 2;
     const int T = T_;
-    for (int u = 0; u < count; ++u) {
-      double* const to = x + ((u & -T) * H + (u & (T - 1))) * hn::Lanes(d);
+    for (int u = first; u < count; ++u) {
+      const int inside = u & (T - 1);
+      double *const to_left = left(own, u - inside), *const to_right = right(own, u - inside);
       HWY_UNROLL(16)
-      for (int h = 0; h < H; ++h) put(to, h * T, coordinate(u, h));
+      for (int h = 0; h < left_half; ++h) put(to_left, (1 + h) * T + inside, coordinate(u, h));
+      HWY_UNROLL(16)
+      for (int h = left_half; h < H; ++h) put(to_right, (1 + h - left_half) * T + inside, coordinate(u, h));
     }
   }
 
   /// Points beyond the first `count` weigh nothing, wherever they are.
   void clear_points(const Scratch& own, int count) const {
-    for (int u = count; u < points_; ++u) {
-      put(own.weight, u, constant(0.0));
-      HWY_UNROLL(16)
-      for (int h = 0; h < H; ++h) put(own.x, in_tiles(u, H, h), constant(0.0));
-    }
+    for (int u = count; u < points_; ++u) put(own.weight, u, constant(0.0));
+    place_points(
+        own, points_, [](int, int) HWY_ATTR { return constant(0.0); }, count);
   }
 
-  /// Moments of all chunks, times alpha!.
+  /// Moments of all chunks, weighted.
   void add_up() {
     for (int i = 0; i < table_.size(); ++i) {
       all_[i] = 0.0;
       for (int chunk = 0; chunk < chunks_; ++chunk)
         all_[i] += hn::GetLane(hn::SumOfLanes(d, at(scratch_[chunk].get(), i)));  // Scratch::sums come first
-      all_[i] *= table_.factorial[i];
+      all_[i] *= table_.weight[i];
     }
   }
 

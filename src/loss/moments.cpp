@@ -7,23 +7,29 @@
 namespace phaselock {
 
 Monomials::Monomials(int variables_, int degree)
-    : variables(variables_), parent{0}, variable{0}, order{0}, share{1.0}, factorial{1.0}, first{0, 1}, raised(variables_) {
+    : variables(variables_), order{0}, factorial{1.0}, first{0, 1}, raised(variables_) {
   std::vector<std::vector<int>> exponents{std::vector<int>(variables, 0)};
   std::map<std::vector<int>, int> place{{exponents[0], 0}};
+  std::vector<int> last{0};  // the last variable of each
   for (int k = 1; k <= degree; ++k) {
     for (int i = first[k - 1]; i < first[k]; ++i)
-      for (int h = variable[i]; h < variables; ++h) {  // variables in rising order, so that each alpha comes once
+      for (int h = last[i]; h < variables; ++h) {  // variables in rising order, so that each alpha comes once
+        const int to = size();
         std::vector<int> alpha = exponents[i];
         ++alpha[h];
-        place[alpha] = int(exponents.size());
-        parent.push_back(i);
-        variable.push_back(h);
-        share.push_back(1.0 / alpha[h]);
+        place[alpha] = to;
+        if (alpha[h] == k && k > 1) shared.push_back({to, i, 1 + h, 1.0 / k});
+        if (alpha[h] < k) {
+          std::vector<int> others = alpha, alone(variables, 0);
+          others[h] = 0, alone[h] = alpha[h];
+          plain.push_back({to, place.at(others), place.at(alone), 1.0});
+        }
         order.push_back(k);
         factorial.push_back(factorial[i] * alpha[h]);
+        last.push_back(h);
         exponents.push_back(std::move(alpha));
       }
-    first.push_back(int(exponents.size()));
+    first.push_back(size());
   }
   for (int h = 0; h < variables; ++h)
     for (int i = 0; i < first[degree]; ++i) {
@@ -33,31 +39,33 @@ Monomials::Monomials(int variables_, int degree)
     }
 }
 
-MomentTable::MomentTable(int variables, int degree_)
-    : degree(degree_), left((variables + 1) / 2, degree), right(variables / 2, degree) {
+MomentTable::MomentTable(int variables, std::span<const double> series)
+    : degree(int(series.size()) - 1), left((variables + 1) / 2, degree), right(variables / 2, degree) {
   for (int a = 0; a < left.size(); ++a) {
-    row.push_back(int(factorial.size()));
+    row.push_back(size());
     columns.push_back(right.up_to(degree - left.order[a]));
-    for (int b = 0; b < columns[a]; ++b) factorial.push_back(left.factorial[a] * right.factorial[b]);
+    for (int b = 0; b < columns[a]; ++b)
+      weight.push_back(left.factorial[a] * right.factorial[b] * series[left.order[a] + right.order[b]]);
   }
   for (int b = 0; b < right.size(); ++b) rows.push_back(left.up_to(degree - right.order[b]));
 }
 
 MomentPlan::MomentPlan(const CentredScales& scales) : degree(-1), remainder(0.0) {
   constexpr int most = 6;
-  constexpr double tolerance = 2e-13;
+  constexpr double tolerance = 4e-13;
   const Model& model = scales.model;
   const double a = scales.off_reach;
   const double in_keys = 0.5 / (model.blocks - 1), in_values = attention(model, 0.0).o / scales.o_mid - 1.0;
   double bound = a * std::exp(2.0 * a);
   for (int k = 1; k <= most; ++k) {
-    bound *= a / (k + 1);
-    const double of_sums = bound * a / (k + 2), of_gradients = bound * std::max(in_keys, in_values);
-    if (std::max(of_sums, of_gradients) <= tolerance) {
-      degree = k;
-      remainder = std::max(of_sums, of_gradients);
-      return;
-    }
+    bound *= 0.5 * a / (k + 1);
+    remainder = bound * std::max({a, in_keys, in_values});
+    if (remainder > tolerance) continue;
+    degree = k;
+    const Polynomial q = interpolate([](long double t) { return std::exp(t); }, a, degree);
+    series = {1.0};
+    for (int m = 0; m <= degree; ++m) series.push_back(q.coefficient[m] * std::tgamma(m + 1));
+    return;
   }
 }
 

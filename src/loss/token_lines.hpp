@@ -23,9 +23,9 @@ struct TokenLines {
   hwy::AlignedFreeUniquePtr<double[]> numbers;  ///< [S][N][width]
 };
 
-/// lines = e^(G - largest G of the gate) of tables [2][H][S][N]: a gate's softmax is then a quotient of sums. False, with nothing
-/// written, where that would not serve: a number is not finite, or a gate spreads over more than 600 and its quotients would be
-/// lost.
+/// lines = e^(G - shift) of tables [2][H][S][N], shift a number for each gate: a gate's softmax is then a quotient of sums. False
+/// where that would not serve: a number is not finite, or a gate spreads over more than 600 and its quotients would be lost; the
+/// lines are then of no use.
 bool exponentiate(const Model& model, std::span<const double> tables, TokenLines& lines);
 
 /// tables = factor * lines, in the arrangement [2][H][S][N].
