@@ -175,6 +175,7 @@ TEST_SUITE("fast") {
   TEST_CASE("kernel by moments equals the definition: L = 4 .. 63, any number of chunks, every target") {
     on_every_target([] {
       int cases = 0;
+      KeptMemory memory;
       for (int L = 4; L < 64; ++L)
         for (int k = 0; k < 3; ++k) {
           const Case c(L, 2 + (L + k) % 5, 1 + (L + 3 * k) % TokenLines::most_heads, 3000 + 3 * L + k);
@@ -184,7 +185,7 @@ TEST_SUITE("fast") {
           const Contexts contexts = sample_independent(c.model, 2, 8);
           check_equal(by_kernel(c.model, c.tables,
                                 [&](const TokenLines& e, TokenLines* gradient) {
-                                  return long_loss(scales, plan, e, contexts, 0, 2, 1 + L % 3, gradient);
+                                  return long_loss(scales, plan, e, contexts, 0, 2, 1 + L % 3, memory, gradient);
                                 }),
                       by_definition(c.model, contexts, c.tables));
           ++cases;

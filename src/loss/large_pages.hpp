@@ -1,6 +1,7 @@
 // Large pages for memory that is read in no order, or asked for anew again and again: each new page costs a search, or a fault.
 #pragma once
 
+#include <hwy/aligned_allocator.h>
 #include <sys/mman.h>
 
 #include <cstddef>
@@ -16,5 +17,22 @@ inline void prefer_large_pages([[maybe_unused]] double* numbers, [[maybe_unused]
   if (bytes > 2 * large) madvise(reinterpret_cast<char*>(numbers) + (page - into_page) % page, bytes - page, MADV_HUGEPAGE);
 #endif
 }
+
+/// Memory that stays from call to call; what is in it does not matter.
+class KeptMemory {
+ public:
+  double* at_least(std::size_t count) {
+    if (count > size_) {
+      memory_ = hwy::AllocateAligned<double>(count);
+      size_ = count;
+      prefer_large_pages(memory_.get(), count);
+    }
+    return memory_.get();
+  }
+
+ private:
+  std::size_t size_ = 0;
+  hwy::AlignedFreeUniquePtr<double[]> memory_;
+};
 
 }  // namespace phaselock

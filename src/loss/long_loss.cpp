@@ -27,7 +27,6 @@
 #include <hwy/cache_control.h>
 
 #include "kernel-inl.hpp"
-#include "large_pages.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace phaselock {
@@ -192,7 +191,7 @@ HWY_NOINLINE void coefficients_without(const MomentTable& table, const double* a
 template <int H>
 class LongContext {
  public:
-  LongContext(const CentredScales& scales, const MomentPlan& plan, int width, int chunks)
+  LongContext(const CentredScales& scales, const MomentPlan& plan, int width, int chunks, KeptMemory& memory)
       : scales_(scales),
         table_(H, plan.series),
         width_(width),
@@ -201,11 +200,11 @@ class LongContext {
         T_(scales.model.positions > 4 ? 8 : 4),
         points_((scales.model.positions + T_ - 1) / T_ * T_),
         places_(std::size_t(groups_) * scales.model.positions * most_lanes),
-        numbers_(vectors(groups_ * group_size())),
+        numbers_(memory.at_least(groups_ * group_size() * hn::Lanes(d))),
         all_(table_.size()),
         losses_(chunks) {
     for (int chunk = 0; chunk < chunks; ++chunk) {
-      scratch_.push_back(vectors(Scratch(*this, nullptr).size));
+      scratch_.push_back(hwy::AllocateAligned<double>(Scratch(*this, nullptr).size * hn::Lanes(d)));
       const Scratch own = scratch(chunk);
       for (int u = 0; u < points_; u += T_)
         for (int inside = 0; inside < T_; ++inside)
@@ -250,19 +249,13 @@ class LongContext {
     double *d_o, *w, *start, *g, *Z, *P;  ///< as in the kernel across contexts
   };
 
-  static hwy::AlignedFreeUniquePtr<double[]> vectors(std::size_t count) {
-    auto memory = hwy::AllocateAligned<double>(count * hn::Lanes(d));
-    prefer_large_pages(memory.get(), count * hn::Lanes(d));
-    return memory;
-  }
-
   Scratch scratch(int chunk) const { return Scratch(*this, scratch_[chunk].get()); }
   int first_group(int chunk) const { return int(std::int64_t(groups_) * chunk / chunks_); }
 
   /// What is kept of a group: gates and their gradients [S][width], slots' factors [S], and moments, first of its slots, then of
   /// its queries.
   std::size_t group_size() const { return scales_.model.positions * (2 * width_ + 1) + table_.size(); }
-  double* p(int group) const { return numbers_.get() + group * group_size() * hn::Lanes(d); }
+  double* p(int group) const { return numbers_ + group * group_size() * hn::Lanes(d); }
   double* dp(int group) const { return p(group) + scales_.model.positions * width_ * hn::Lanes(d); }
   double* f(int group) const { return dp(group) + scales_.model.positions * width_ * hn::Lanes(d); }
   double* moments(int group) const { return f(group) + scales_.model.positions * hn::Lanes(d); }
@@ -476,17 +469,17 @@ class LongContext {
   const CentredScales& scales_;
   MomentTable table_;
   int width_, chunks_, groups_;
-  int T_, points_;                               ///< points of a tile, and of all tiles of a group
-  std::vector<std::size_t> places_;              ///< lines of each slot's lanes
-  hwy::AlignedFreeUniquePtr<double[]> numbers_;  ///< [groups][group_size]
+  int T_, points_;                   ///< points of a tile, and of all tiles of a group
+  std::vector<std::size_t> places_;  ///< lines of each slot's lanes
+  double* numbers_;                  ///< [groups][group_size]
   std::vector<hwy::AlignedFreeUniquePtr<double[]>> scratch_;
   std::vector<double> all_, losses_;  ///< moments of all blocks, of slots or of queries; losses of chunks
 };
 
 template <int H>
 double run(const CentredScales& scales, const MomentPlan& plan, const TokenLines& exponentials, const Contexts& contexts,
-           std::size_t first, std::size_t last, int chunks, TokenLines* gradient) {
-  LongContext<H> context(scales, plan, exponentials.width, chunks);
+           std::size_t first, std::size_t last, int chunks, KeptMemory& memory, TokenLines* gradient) {
+  LongContext<H> context(scales, plan, exponentials.width, chunks, memory);
   double loss = 0.0;
   for (std::size_t m = first; m < last; ++m) loss += context.loss(exponentials, contexts[m], gradient);
   return loss;
@@ -498,9 +491,9 @@ constexpr std::array<decltype(&run<1>), sizeof...(H)> runs(std::integer_sequence
 }
 
 double LongLoss(const CentredScales& scales, const MomentPlan& plan, const TokenLines& exponentials, const Contexts& contexts,
-                std::size_t first, std::size_t last, int chunks, TokenLines* gradient) {
+                std::size_t first, std::size_t last, int chunks, KeptMemory& memory, TokenLines* gradient) {
   constexpr auto by_heads = runs(std::make_integer_sequence<int, TokenLines::most_heads>());
-  return by_heads[scales.model.heads - 1](scales, plan, exponentials, contexts, first, last, chunks, gradient);
+  return by_heads[scales.model.heads - 1](scales, plan, exponentials, contexts, first, last, chunks, memory, gradient);
 }
 
 }  // namespace
@@ -514,8 +507,8 @@ namespace phaselock {
 HWY_EXPORT(LongLoss);
 
 double long_loss(const CentredScales& scales, const MomentPlan& plan, const TokenLines& exponentials, const Contexts& contexts,
-                 std::size_t first, std::size_t last, int chunks, TokenLines* gradient) {
-  return HWY_DYNAMIC_DISPATCH(LongLoss)(scales, plan, exponentials, contexts, first, last, chunks, gradient);
+                 std::size_t first, std::size_t last, int chunks, KeptMemory& memory, TokenLines* gradient) {
+  return HWY_DYNAMIC_DISPATCH(LongLoss)(scales, plan, exponentials, contexts, first, last, chunks, memory, gradient);
 }
 
 }  // namespace phaselock

@@ -5,14 +5,15 @@
 #include <cstddef>
 
 #include "../contexts.hpp"
+#include "large_pages.hpp"
 #include "moments.hpp"
 #include "token_lines.hpp"
 
 namespace phaselock {
 
 /// As batch_loss, one context after the other, SIMD across blocks. `chunks`: in how many parts threads may share each context; the
-/// result depends on it, not on the threads. At most 8 heads, plan.degree > 0.
+/// result depends on it, not on the threads. `memory` is for its use. At most 8 heads, plan.degree > 0.
 double long_loss(const CentredScales& scales, const MomentPlan& plan, const TokenLines& exponentials, const Contexts& contexts,
-                 std::size_t first, std::size_t last, int chunks, TokenLines* gradient);
+                 std::size_t first, std::size_t last, int chunks, KeptMemory& memory, TokenLines* gradient);
 
 }  // namespace phaselock

@@ -108,11 +108,13 @@ double TableLoss::sum_by_kernels(bool gradient) {
   const bool within = by_moments && model_.blocks >= long_blocks;  // threads share each context rather than the list of contexts
   const std::size_t count = contexts_.size(), chunks = within ? 1 : chunks_of(count);
   while (gradient && gradients_.size() < chunks) gradients_.emplace_back(model_);
+  if (by_moments) memory_.resize(chunks);
   std::vector<double> losses(chunks, 0.0);
   for_each_chunk(count, chunks, [&](std::size_t chunk, std::size_t first, std::size_t last) {
     TokenLines* const lines = gradient ? &gradients_[chunk] : nullptr;
     if (lines) std::fill_n(lines->numbers.get(), lines->size, 0.0);
-    losses[chunk] = by_moments ? long_loss(*scales_, plan, *exponentials_, contexts_, first, last, within ? long_chunks : 1, lines)
+    losses[chunk] = by_moments ? long_loss(*scales_, plan, *exponentials_, contexts_, first, last, within ? long_chunks : 1,
+                                           memory_[chunk], lines)
                                : batch_loss(*scales_, *exponentials_, contexts_, first, last, lines);
   });
   if (gradient) {

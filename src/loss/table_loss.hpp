@@ -10,6 +10,7 @@
 #include "../gates.hpp"
 #include "../geometry.hpp"
 #include "centred_scales.hpp"
+#include "large_pages.hpp"
 #include "token_lines.hpp"
 
 namespace phaselock {
@@ -47,6 +48,7 @@ class TableLoss {
   std::optional<TokenLines> exponentials_;  ///< if the method is a kernel's
   std::optional<CentredScales> scales_;     ///< likewise
   std::vector<TokenLines> gradients_;       ///< of each chunk, once gradients have been asked for
+  std::vector<KeptMemory> memory_;          ///< of each chunk, if the method is the moments'
 };
 
 /// The same for one call.
