@@ -21,22 +21,23 @@ using D4 = hn::CappedTag<double, TokenLines::grain>;
 constexpr D4 d4{};
 constexpr int W = int(hn::MaxLanes(d4));  ///< rows and columns of a square; grain is a multiple of it
 
-/// Transposes the square of Lanes(d4) vectors.
+/// Transposes a square of W vectors.
 template <class Vec>
-HWY_INLINE void transpose(Vec* v) {
-#if HWY_TARGET == HWY_SCALAR
-  (void)v;
-#elif HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_NEON
-  const Vec a = v[0];
-  v[0] = hn::InterleaveLower(d4, a, v[1]);
-  v[1] = hn::InterleaveUpper(d4, a, v[1]);
-#else
-  const Vec a = hn::InterleaveLower(d4, v[0], v[1]), b = hn::InterleaveUpper(d4, v[0], v[1]);
-  const Vec c = hn::InterleaveLower(d4, v[2], v[3]), e = hn::InterleaveUpper(d4, v[2], v[3]);
-  v[0] = hn::ConcatLowerLower(d4, c, a);
-  v[1] = hn::ConcatLowerLower(d4, e, b);
-  v[2] = hn::ConcatUpperUpper(d4, c, a);
-  v[3] = hn::ConcatUpperUpper(d4, e, b);
+HWY_INLINE void transpose([[maybe_unused]] Vec* v) {
+#if HWY_TARGET != HWY_SCALAR  // which has one lane, and not even the names of these operations
+  if constexpr (W == 2) {
+    const Vec a = v[0];
+    v[0] = hn::InterleaveLower(d4, a, v[1]);
+    v[1] = hn::InterleaveUpper(d4, a, v[1]);
+  }
+  if constexpr (W == 4) {
+    const Vec a = hn::InterleaveLower(d4, v[0], v[1]), b = hn::InterleaveUpper(d4, v[0], v[1]);
+    const Vec c = hn::InterleaveLower(d4, v[2], v[3]), e = hn::InterleaveUpper(d4, v[2], v[3]);
+    v[0] = hn::ConcatLowerLower(d4, c, a);
+    v[1] = hn::ConcatLowerLower(d4, e, b);
+    v[2] = hn::ConcatUpperUpper(d4, c, a);
+    v[3] = hn::ConcatUpperUpper(d4, e, b);
+  }
 #endif
 }
 
