@@ -61,7 +61,7 @@ void dry_run(const Scenario& scenario, const Cost& cost, bool json) {
   }
   print(fmt::format("{}\n# memory: at most about {} of {} allowed\n# cost: about {:.2g} losses with gradient of one {}\n",
                     write_scenario(scenario), bytes_text(cost.bytes), bytes_text(memory_limit()), cost.evaluations,
-                    scenario.kind == Kind::flow && scenario.gates.gates != GateWord::fixed ? "context" : "model") +
+                    scenario.kind == Kind::flow && !is_static(scenario) ? "context" : "model") +
         (sweeps ? planning_text(scenario) : ""));
 }
 

@@ -97,11 +97,10 @@ std::string interval_text(const Estimate& e) {
 
 std::vector<std::string> one_cell_summary(const Cell& cell) {
   const CellFacts& f = cell.facts;
-  std::vector<std::string> lines = {
-      fmt::format("coverage: {} of {} seeds selected, {} did not; {} certified", f.selected.count, f.seeds,
-                  f.seeds - f.selected.count, f.certified.count),
-      fmt::format("model: {}; kappa = {:.6g}, {} gates", model_text(f.model), cell.scenario.geometry.kappa,
-                  cell.scenario.gates.gates == GateWord::fixed ? "static" : "linear")};
+  std::vector<std::string> lines = {fmt::format("coverage: {} of {} seeds selected, {} did not; {} certified", f.selected.count,
+                                                f.seeds, f.seeds - f.selected.count, f.certified.count),
+                                    fmt::format("model: {}; kappa = {:.6g}, {} gates", model_text(f.model),
+                                                cell.scenario.geometry.kappa, axis_value(cell.scenario, "gates.class"))};
   for (std::size_t k = 0; k < f.distinct.size() && k < 8; ++k)
     lines.push_back(fmt::format("{} distinct: {:>8}  {}  independent choices: {:.4f}", k + 1, f.distinct[k],
                                 interval_text(f.distinct_shares[k]), f.occupancy_law[k]));

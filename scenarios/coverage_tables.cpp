@@ -35,11 +35,10 @@ CsvTable cells_table(const Scenario& scenario, const std::vector<Cell>& cells) {
     std::string key = std::to_string(cell.index);
     for (const SweepAxis& axis : scenario.sweep.over) key += "," + axis_value(s, axis.key);
     table.row(key, m.blocks, m.positions, m.heads, m.vocabulary, m.gamma, m.beta, s.geometry.kappa, s.initial.radius,
-              s.gates.gates == GateWord::fixed ? "static" : "linear", f.seeds, f.selected.estimate, f.certified.estimate,
-              f.all_distinct.estimate, f.collided.estimate, f.pairs.same, f.pairs.correlation, f.escape_median, f.agrees.estimate,
-              f.quality.mean_loss, f.quality.worst_loss, f.quality.mean_accuracy, f.quality.worst_accuracy,
-              f.occupancy_fit.test.p_value, f.position_fit.p_value, f.pair_fit.p_value, cell.thresholds.distinct,
-              cell.thresholds.pair, cell.thresholds.all);
+              axis_value(s, "gates.class"), f.seeds, f.selected.estimate, f.certified.estimate, f.all_distinct.estimate,
+              f.collided.estimate, f.pairs.same, f.pairs.correlation, f.escape_median, f.agrees.estimate, f.quality.mean_loss,
+              f.quality.worst_loss, f.quality.mean_accuracy, f.quality.worst_accuracy, f.occupancy_fit.test.p_value,
+              f.position_fit.p_value, f.pair_fit.p_value, cell.thresholds.distinct, cell.thresholds.pair, cell.thresholds.all);
   }
   return table;
 }

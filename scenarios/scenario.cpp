@@ -146,12 +146,12 @@ void check_gates(const Scenario& s) {
                         ? "gates.class must be \"oracle\" for kind = \"search\": gates are trained by kind = \"flow\""
                         : "gates.class = \"oracle\" belongs to kind = \"search\"; here it must be one of linear, "
                           "static, tied, uniform");
-  if (s.kind == Kind::coverage && gates != GateWord::fixed && gates != GateWord::linear)
+  if (s.kind == Kind::coverage && !is_static(s) && gates != GateWord::linear)
     throw s.failure("gates.class", "gates.class must be \"static\" or \"linear\" for kind = \"coverage\"");
   const Coordination& c = s.coordination;
-  if (s.kind == Kind::coverage && gates != GateWord::fixed && (c.repulsion != 0.0 || c.orthogonal || c.anneal_until != 0.0))
+  if (s.kind == Kind::coverage && !is_static(s) && (c.repulsion != 0.0 || c.orthogonal || c.anneal_until != 0.0))
     throw s.failure("gates.class", "gates.class must be \"static\" with [coordination]");
-  if (gates == GateWord::fixed && !s.is_exact())
+  if (is_static(s) && !s.is_exact())
     throw s.failure(s.is_given("geometry.kind") ? "geometry.kind" : "gates.class",
                     "geometry.kind must be \"exact\" for static gates: they are not invariant at any other geometry");
   if (s.kind == Kind::search && s.contexts.sampling != Sampling::independent)
