@@ -158,6 +158,13 @@ void check_gates(const Scenario& s) {
     throw s.failure("contexts.sampling", "contexts.sampling must be \"independent\" for kind = \"search\"");
 }
 
+/// What annealing would replace, without a time until which: left out that time is 0, never.
+void check_annealing(const Scenario& s) {
+  for (const std::string key : {"coordination.anneal_beta", "coordination.anneal_vocabulary"})
+    if (s.is_given(key) && !s.is_given("coordination.anneal_until"))
+      throw s.failure(key, key + " has no effect without coordination.anneal_until, the time until which it holds");
+}
+
 void check_times(const Scenario& s) {
   const std::vector<double>& times = s.flow.save_at;
   for (std::size_t k = 0; k < times.size(); ++k) {
@@ -220,6 +227,7 @@ void set_axis_numbers(Scenario& s) {
 void check(Scenario& scenario, bool is_cell) {
   check_keys(scenario, is_cell);
   check_gates(scenario);
+  check_annealing(scenario);
   check_times(scenario);
   if (scenario.kind == Kind::toy) set_toy_sizes(scenario.model);
   if (scenario.kind == Kind::diagram) {
@@ -271,7 +279,7 @@ Failure Scenario::failure(std::string_view key, const std::string& message) cons
 
 Failure Scenario::failure(const DomainError& error) const {
   const std::string message = error.what();
-  return failure(message.substr(0, message.find(' ')), message);
+  return failure(message.substr(0, message.find_first_of(" :")), message);
 }
 
 Scenario parse_scenario(std::string_view text, const std::string& source, const std::filesystem::path& folder,
@@ -282,8 +290,8 @@ Scenario parse_scenario(std::string_view text, const std::string& source, const 
   Scenario scenario = defaults(kind_of(settings, source));
   scenario.source = source;
   for (const Setting& setting : settings) apply(setting, scenario);
+  sweep_cells(scenario);  // for its checks, which tell the axis to blame
   check(scenario);
-  sweep_cells(scenario);  // for its checks
   resolve(scenario, "geometry.file", scenario.geometry.file, folder);
   resolve(scenario, "initial.file", scenario.initial.file, folder);
   return scenario;
