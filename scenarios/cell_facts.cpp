@@ -44,6 +44,14 @@ HeadSums head_sums(const Model& model, const SeedCounts& counts, std::int64_t se
   return sums;
 }
 
+/// Shares of selected seeds; NaN without any.
+std::vector<Estimate> shares(const std::vector<std::int64_t>& counts, std::int64_t selected) {
+  const std::vector<Interval> intervals = simultaneous_intervals(counts);
+  std::vector<Estimate> estimates;
+  for (std::size_t k = 0; k < counts.size(); ++k) estimates.push_back({double(counts[k]) / double(selected), intervals[k]});
+  return estimates;
+}
+
 EscapeHistogram histogram(const SeedCounts& counts) {
   EscapeHistogram bins;
   if (const auto found = counts.find("escape"); found != counts.end())
@@ -85,10 +93,10 @@ CellFacts cell_facts(const Model& model, const SeedCounts& counts, std::int64_t 
           shapes,
           of_shape,
           distinct,
+          shares(of_shape, selected),
+          shares(distinct, selected),
           law,
           distinct_law,
-          simultaneous_intervals(of_shape),
-          simultaneous_intervals(distinct),
           sums,
           escapes,
           escaped,

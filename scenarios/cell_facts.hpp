@@ -25,11 +25,11 @@ struct Share {
 struct CellFacts {
   Model model;
   std::int64_t seeds;
-  std::vector<std::int64_t> outcomes;                         ///< by FlowOutcome
-  std::vector<Shape> shapes;                                  ///< occupancy_shapes
-  std::vector<std::int64_t> shape_counts, distinct;           ///< of selected seeds, by shape and by number of distinct positions
-  std::vector<double> shape_law, occupancy_law;               ///< of independent uniform heads
-  std::vector<Interval> shape_intervals, distinct_intervals;  ///< simultaneous, 95%
+  std::vector<std::int64_t> outcomes;                   ///< by FlowOutcome
+  std::vector<Shape> shapes;                            ///< occupancy_shapes
+  std::vector<std::int64_t> shape_counts, distinct;     ///< of selected seeds, by shape and by number of distinct positions
+  std::vector<Estimate> shape_shares, distinct_shares;  ///< of selected seeds, with simultaneous 95% intervals
+  std::vector<double> shape_law, occupancy_law;         ///< of independent uniform heads
   HeadSums sums;
   EscapeHistogram escapes;
   std::int64_t escaped;

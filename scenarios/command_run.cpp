@@ -61,7 +61,7 @@ void dry_run(const Scenario& scenario, const Cost& cost, bool json) {
   }
   print(fmt::format("{}\n# memory: at most about {} of {} allowed\n# cost: about {:.2g} losses with gradient of one {}\n",
                     write_scenario(scenario), bytes_text(cost.bytes), bytes_text(memory_limit()), cost.evaluations,
-                    scenario.kind == Kind::flow && scenario.gates.gates != GateWord::fixed ? "context" : "model") +
+                    scenario.kind == Kind::flow && !is_static(scenario) ? "context" : "model") +
         (sweeps ? planning_text(scenario) : ""));
 }
 
@@ -76,12 +76,11 @@ void save_interrupted(LiveFolder& folder, const Json& state) {
   if (!state.empty()) folder.write(state_file, dump(state));
 }
 
-/// Where an interrupted run is taken up again.
-void say_where(const LiveFolder& folder) {
-  fmt::print(stderr, "--resume: {}\n",
-             folder.holds(flow_checkpoint_file) ? "goes on from the last checkpoint"
-             : folder.holds(store_file)         ? "goes on with the chunks that are missing"
-                                                : "starts again from the beginning");
+/// Where --resume takes up what the folder holds, in words.
+const char* going_on(const LiveFolder& folder) {
+  return folder.holds(flow_checkpoint_file) ? "goes on from the last checkpoint"
+         : folder.holds(store_file)         ? "goes on with the chunks that are missing"
+                                            : "starts again from the beginning";
 }
 
 void print_finished(const LiveFolder& folder, const Scenario& scenario, const CommandOptions& options) {
@@ -114,7 +113,7 @@ int command_run(const std::string& file, const CommandOptions& options) {
     print_finished(*folder, scenario, options);
     return int(Exit::done);
   }
-  if (folder && folder->resumes()) say_where(*folder);
+  if (folder && folder->resumes()) fmt::print(stderr, "--resume: {}\n", going_on(*folder));
   ProgressBar progress(options.quiet);
   RunContext context{progress, folder.has_value(), folder ? &*folder : nullptr, options.checkpoint_every,
                      options.shard.value_or(Shard{})};
@@ -133,7 +132,7 @@ int command_run(const std::string& file, const CommandOptions& options) {
   } catch (const Interrupted&) {
     progress.clear();
     if (folder) save_interrupted(*folder, context.state);
-    fmt::print(stderr, "interrupted{}\n", folder ? fmt::format("; state saved in {}: --resume goes on", *options.out) : "");
+    fmt::print(stderr, "interrupted{}\n", folder ? fmt::format("; {} is kept: --resume {}", *options.out, going_on(*folder)) : "");
     return int(Exit::interrupted);
   }
   return int(Exit::done);

@@ -55,7 +55,7 @@ constexpr double checkpoint = 2;  ///< copies of what it holds: the checkpoint a
 constexpr double chunks = 16;     ///< gradient tables that threads fill
 
 Cost flow_cost(const Scenario& scenario, const Sizes& n, bool tables) {
-  const bool fixed = scenario.gates.gates == GateWord::fixed;
+  const bool fixed = is_static(scenario);
   const double state = fixed ? 2 * n.H * n.S : n.tables, contexts = fixed ? 1 : context_count(scenario);
   double bytes = (copies + checkpoint) * state * number;
   if (!fixed) bytes += chunks * state * number + contexts * n.slots * sizeof(Token) + threads() * context_bytes(scenario, n);
@@ -77,7 +77,7 @@ Cost search_cost(const Scenario& scenario, const Sizes& n) {
 Cost coverage_cost(const Scenario& scenario, const Sizes& n) {
   const double seeds = double(scenario.sweep.seeds),
                at_once = std::min(seeds, scenario.sweep.chunk > 0 ? scenario.sweep.chunk : 8192.0);
-  const bool fixed = scenario.gates.gates == GateWord::fixed;
+  const bool fixed = is_static(scenario);
   const double flow = fixed ? copies * 2 * n.H * n.S * number : flow_cost(scenario, n, false).bytes;
   const double rows = scenario.sweep.keep == Keep::seeds ? seeds * (60 + 3 * n.H) : 0;  // of the table of seeds
   return {rows + threads() * (at_once * (128 + 4 * n.H) + flow),

@@ -6,9 +6,8 @@
 
 namespace phaselock {
 
-/// Results, tables and summary of the chunks in the store, of `scenario`, the store's own. Every number comes from whole counts, so
-/// the order in which chunks were computed does not matter. Tables: cells, coverage, positions, shapes, pairs, escape, escape_law
-/// and, where rows of seeds were kept, seeds.
+/// Results, tables (coverage_tables.hpp) and summary of the chunks in the store, of `scenario`, the store's own. Every number comes
+/// from whole counts, so the order in which chunks were computed does not matter.
 Report coverage_report(const Scenario& scenario, const SweepStore& store);
 
 }  // namespace phaselock

@@ -25,7 +25,7 @@ Start read_start(const Scenario& scenario) {
   const bool bias = start.is_object() && start.contains("bias"), tables = start.is_object() && start.contains("tables");
   if (bias == tables)
     throw Failure(Exit::bad_data, file + ": must hold one of {\"bias\": [2][H][S]} and {\"tables\": [2][H][S][N]}");
-  if (tables && scenario.gates.gates == GateWord::fixed)
+  if (tables && is_static(scenario))
     throw Failure(Exit::bad_data, file + ": static gates start from {\"bias\": [2][H][S]}, not from tables");
   if (bias) return {read_numbers(start["bias"], std::span(shape).first(3), "bias", file), {}};
   return {{}, read_numbers(start["tables"], shape, "tables", file)};

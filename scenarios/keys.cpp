@@ -43,8 +43,7 @@ bool is_size(const Scenario& s) {
 bool not_embeddings(const Scenario& s) { return s.geometry.kind != GeometryKind::embeddings; }
 bool is_perturbed(const Scenario& s) { return s.geometry.kind == GeometryKind::perturbed; }
 bool is_embeddings(const Scenario& s) { return s.geometry.kind == GeometryKind::embeddings; }
-bool has_contexts(const Scenario& s) { return s.gates.gates != GateWord::fixed; }
-bool is_static(const Scenario& s) { return s.gates.gates == GateWord::fixed; }
+bool has_contexts(const Scenario& s) { return !is_static(s); }
 bool is_linear(const Scenario& s) { return s.gates.gates == GateWord::linear; }
 bool not_diagram_of_optima(const Scenario& s) { return s.kind != Kind::diagram || s.diagram.what == DiagramQuestion::theorem2; }
 bool is_of_theorem1(const Scenario& s) { return s.diagram.what == DiagramQuestion::theorem1; }

@@ -14,10 +14,12 @@
 #include "progress.hpp"
 #include "scenario.hpp"
 #include "shard.hpp"
+#include "statistics.hpp"
 
 namespace phaselock {
 
-/// A CSV file: comment lines that give the units, a header, rows. A number that is not finite is an empty cell.
+/// A CSV file: comment lines that give the units, a header, rows. A number that is not finite is an empty cell; an estimate takes
+/// three cells: value, low, high.
 class CsvTable {
  public:
   CsvTable(std::string file_name, std::string_view comment, std::string_view header)
@@ -39,6 +41,10 @@ class CsvTable {
       if (!std::isfinite(cell)) return;
     }
     text += fmt::format("{}", cell);
+  }
+  void add(const Estimate& e) {
+    add(e.value);
+    for (const double end : {e.interval.low, e.interval.high}) text += ',', add(end);
   }
 };
 

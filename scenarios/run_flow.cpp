@@ -61,7 +61,7 @@ Json equilibrium_json(const Model& model, const std::optional<Equilibrium>& equi
 /// C of the late-time law residual ~ C / t, or nothing where the law does not speak.
 double law_constant(const Scenario& scenario, const FlowResult& flow) {
   const bool speaks = flow.outcome == FlowOutcome::selected && scenario.is_exact() &&
-                      (scenario.gates.gates == GateWord::linear || scenario.gates.gates == GateWord::fixed);
+                      (scenario.gates.gates == GateWord::linear || is_static(scenario));
   return speaks ? late_time_constant(scenario.model, scenario.geometry.kappa, flow.gates.selection) : not_available;
 }
 
@@ -137,8 +137,7 @@ Json flow_json(const Scenario& scenario, const FlowResult& flow, const Json& cer
 }
 
 Json certificate_json(const Scenario& scenario, const FlowResult& flow) {
-  const auto certificate =
-      trapping_certificate(scenario.model, scenario.geometry.kappa, scenario.gates.gates == GateWord::fixed, flow);
+  const auto certificate = trapping_certificate(scenario.model, scenario.geometry.kappa, is_static(scenario), flow);
   return certificate ? Json(*certificate) : Json();
 }
 
@@ -180,7 +179,7 @@ Report run_flow(const Scenario& scenario, RunContext& context) {
   FlowOptions options = watched_flow_options(scenario, context);
   options.resume = from ? &*from : nullptr;
   try {
-    if (scenario.gates.gates == GateWord::fixed) {
+    if (is_static(scenario)) {
       const FlowResult flow = static_flow(model, scenario.geometry.kappa, initial_biases(scenario), options);
       const Json geometry = {{"kappa", scenario.geometry.kappa}, {"epsilon", 0.0}};
       const Json certificate = certificate_json(scenario, flow);

@@ -146,16 +146,23 @@ void check_gates(const Scenario& s) {
                         ? "gates.class must be \"oracle\" for kind = \"search\": gates are trained by kind = \"flow\""
                         : "gates.class = \"oracle\" belongs to kind = \"search\"; here it must be one of linear, "
                           "static, tied, uniform");
-  if (s.kind == Kind::coverage && gates != GateWord::fixed && gates != GateWord::linear)
+  if (s.kind == Kind::coverage && !is_static(s) && gates != GateWord::linear)
     throw s.failure("gates.class", "gates.class must be \"static\" or \"linear\" for kind = \"coverage\"");
   const Coordination& c = s.coordination;
-  if (s.kind == Kind::coverage && gates != GateWord::fixed && (c.repulsion != 0.0 || c.orthogonal || c.anneal_until != 0.0))
+  if (s.kind == Kind::coverage && !is_static(s) && (c.repulsion != 0.0 || c.orthogonal || c.anneal_until != 0.0))
     throw s.failure("gates.class", "gates.class must be \"static\" with [coordination]");
-  if (gates == GateWord::fixed && !s.is_exact())
+  if (is_static(s) && !s.is_exact())
     throw s.failure(s.is_given("geometry.kind") ? "geometry.kind" : "gates.class",
                     "geometry.kind must be \"exact\" for static gates: they are not invariant at any other geometry");
   if (s.kind == Kind::search && s.contexts.sampling != Sampling::independent)
     throw s.failure("contexts.sampling", "contexts.sampling must be \"independent\" for kind = \"search\"");
+}
+
+/// What annealing would replace, without a time until which: left out that time is 0, never.
+void check_annealing(const Scenario& s) {
+  for (const std::string key : {"coordination.anneal_beta", "coordination.anneal_vocabulary"})
+    if (s.is_given(key) && !s.is_given("coordination.anneal_until"))
+      throw s.failure(key, key + " has no effect without coordination.anneal_until, the time until which it holds");
 }
 
 void check_times(const Scenario& s) {
@@ -220,6 +227,7 @@ void set_axis_numbers(Scenario& s) {
 void check(Scenario& scenario, bool is_cell) {
   check_keys(scenario, is_cell);
   check_gates(scenario);
+  check_annealing(scenario);
   check_times(scenario);
   if (scenario.kind == Kind::toy) set_toy_sizes(scenario.model);
   if (scenario.kind == Kind::diagram) {
@@ -271,7 +279,7 @@ Failure Scenario::failure(std::string_view key, const std::string& message) cons
 
 Failure Scenario::failure(const DomainError& error) const {
   const std::string message = error.what();
-  return failure(message.substr(0, message.find(' ')), message);
+  return failure(message.substr(0, message.find_first_of(" :")), message);
 }
 
 Scenario parse_scenario(std::string_view text, const std::string& source, const std::filesystem::path& folder,
@@ -282,8 +290,8 @@ Scenario parse_scenario(std::string_view text, const std::string& source, const 
   Scenario scenario = defaults(kind_of(settings, source));
   scenario.source = source;
   for (const Setting& setting : settings) apply(setting, scenario);
+  sweep_cells(scenario);  // for its checks, which tell the axis to blame
   check(scenario);
-  sweep_cells(scenario);  // for its checks
   resolve(scenario, "geometry.file", scenario.geometry.file, folder);
   resolve(scenario, "initial.file", scenario.initial.file, folder);
   return scenario;

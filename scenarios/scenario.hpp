@@ -133,6 +133,9 @@ struct Scenario {
   bool is_given(std::string_view key) const { return places.find(key) != places.end(); }
 };
 
+/// Whether gates are static biases, the same for all tokens.
+inline bool is_static(const Scenario& scenario) { return scenario.gates.gates == GateWord::fixed; }
+
 std::string_view name(Kind kind);
 
 /// Checks between keys, and sets the numbers of a model that its kind leaves out. Throws Failure (bad_scenario).

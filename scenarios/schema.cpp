@@ -132,6 +132,12 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+/// A key as it was given; in quotes where it would not stand out.
+std::string shown_key(std::string_view path) {
+  return path.empty() || path.ends_with('.') || path.find_first_of(" \t\n") != std::string_view::npos ? toml_quoted(path)
+                                                                                                      : std::string(path);
+}
+
 }  // namespace
 
 std::string_view Key::section() const {
@@ -185,10 +191,10 @@ std::string unknown_key(std::string_view path, std::optional<Kind> kind) {
   std::vector<std::string_view> sections;
   for (const Key& key : scenario_keys()) {
     if (!fits(key)) continue;
-    if (key.section() == section) siblings.push_back(key.path.substr(section.size() + 1));
+    if (!section.empty() && key.section() == section) siblings.push_back(key.path.substr(section.size() + 1));
     if (sections.empty() || sections.back() != key.section()) sections.push_back(key.section());
   }
-  std::string text = fmt::format("unknown key {}", shown);
+  std::string text = fmt::format("unknown key {}", shown_key(shown));
   if (nearest) text += fmt::format("; did you mean {}", nearest->path);
   if (!siblings.empty()) return text + fmt::format(". Keys of [{}]: {}", section, fmt::join(siblings, ", "));
   sections.erase(sections.begin());  // the one of `kind`, which has no section

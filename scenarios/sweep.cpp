@@ -17,8 +17,6 @@ namespace phaselock {
 
 namespace {
 
-bool is_static(const Scenario& cell) { return cell.gates.gates == GateWord::fixed; }
-
 /// Seeds of a whole chunk: about half a second of static flows, some seconds of linear ones.
 std::int64_t chunk_size(const Scenario& cell) {
   if (cell.sweep.chunk > 0) return cell.sweep.chunk;
@@ -110,7 +108,7 @@ std::vector<CellRow> cell_rows(const Scenario& scenario, const std::vector<Scena
   std::vector<CellRow> rows;
   for (const Scenario& cell : cells) {
     const std::int64_t seeds = cell.sweep.seeds, size = chunk_size(cell);
-    rows.push_back({cell.model, cell.geometry.kappa, cell.initial.radius, is_static(cell) ? "static" : "linear",
+    rows.push_back({cell.model, cell.geometry.kappa, cell.initial.radius, axis_value(cell, "gates.class"),
                     parameters(scenario, cell), seeds, (seeds + size - 1) / size});
   }
   return rows;

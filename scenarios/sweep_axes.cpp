@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
+#include <span>
 
+#include "interrupt.hpp"
 #include "schema.hpp"
 
 namespace phaselock {
@@ -69,6 +72,59 @@ std::vector<TomlValue> range_values(std::string_view path, const TomlTable& rang
   return values;
 }
 
+/// Where a value of an axis was given; one of a range or of the command line, where the axis was.
+std::string value_place(const SweepAxis& axis, const TomlValue& value) {
+  if (value.line == 0 || axis.place.starts_with("--set ")) return axis.place;
+  const std::string_view file = std::string_view(axis.place).substr(0, axis.place.rfind(':', axis.place.rfind(':') - 1));
+  return fmt::format("{}:{}:{}", file, value.line, value.column);
+}
+
+/// Refuses what would compute the same cells twice: values that axes which vary together take together more than once.
+void refuse_repeated(std::span<const SweepAxis> together) {
+  std::map<std::string, std::string> places;
+  Scenario scratch;
+  for (std::size_t k = 0; k < together.front().values.size(); ++k) {
+    std::vector<std::string> words;
+    for (const SweepAxis& axis : together) {
+      store(*find_key(axis.key), axis.values[k], scratch);
+      words.push_back(fmt::format("{} = {}", axis.key, axis_value(scratch, axis.key)));
+    }
+    const std::string values = fmt::format("{}", fmt::join(words, ", ")),
+                      place = value_place(together.front(), together.front().values[k]);
+    const auto [earlier, is_new] = places.emplace(values, place);
+    if (!is_new)
+      throw wrong(place, fmt::format("{} of sweep.over was given at {} already: its cells would be computed twice", values,
+                                     earlier->second));
+  }
+}
+
+bool fits(Scenario cell) {
+  try {
+    check(cell, true);
+    return true;
+  } catch (const Failure&) {
+    return false;
+  }
+}
+
+/// The failure of a cell at the axis to blame: one that has another value with which the cell would do. If there is none, or if
+/// the failure is at an axis already, the failure as it is.
+Failure cell_failure(const Scenario& scenario, const Scenario& cell, const Failure& failure) {
+  const std::string what = failure.what();
+  for (const SweepAxis& axis : scenario.sweep.over)
+    if (what.starts_with(axis.place + ":")) return failure;
+  for (const SweepAxis& axis : scenario.sweep.over) {
+    const bool blamed = std::any_of(axis.values.begin(), axis.values.end(), [&](const TomlValue& value) {
+      Scenario other = cell;
+      store(*find_key(axis.key), value, other);
+      return fits(std::move(other));
+    });
+    if (blamed) return wrong(axis.place, fmt::format("{} = {} of sweep.over: {}", axis.key, axis_value(cell, axis.key), what));
+  }
+  return failure;
+}
+
+/// Number of cells, after the checks between axes.
 std::size_t cell_count(const Scenario& scenario) {
   const std::vector<SweepAxis>& axes = scenario.sweep.over;
   if (axes.empty()) return 1;
@@ -78,10 +134,12 @@ std::size_t cell_count(const Scenario& scenario) {
         throw wrong(axis.place,
                     fmt::format("{} has {} values and {} has {}; with sweep.combine = \"zip\" all axes must be of one length",
                                 axis.key, axis.values.size(), axes.front().key, axes.front().values.size()));
+    refuse_repeated(axes);
     return axes.front().values.size();
   }
   std::size_t cells = 1;
   for (const SweepAxis& axis : axes) {
+    refuse_repeated({&axis, 1});
     cells *= axis.values.size();
     if (cells > most_cells) throw wrong(axis.place, fmt::format("the sweep has more than {} cells", most_cells));
   }
@@ -132,6 +190,7 @@ std::vector<Scenario> sweep_cells(const Scenario& scenario) {
   Scenario base = scenario;
   base.sweep.over.clear();
   for (std::size_t k = 0; k < count; ++k) {
+    check_interrupt();
     Scenario cell = base;
     std::size_t rest = k;
     for (auto axis = scenario.sweep.over.rbegin(); axis != scenario.sweep.over.rend(); ++axis) {
@@ -140,7 +199,11 @@ std::vector<Scenario> sweep_cells(const Scenario& scenario) {
       cell.places[axis->key] = axis->place;
       rest /= n;
     }
-    check(cell, true);
+    try {
+      check(cell, true);
+    } catch (const Failure& failure) {
+      throw cell_failure(scenario, cell, failure);
+    }
     cells.push_back(std::move(cell));
   }
   return cells;

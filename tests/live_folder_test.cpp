@@ -226,6 +226,7 @@ TEST_SUITE("fast") {
     const auto started = [&] { return fs::exists(folder / "OUT/scenario.toml"); };
     const Outcome cut = phaselock_program({"run", "endless.toml", "--out", "OUT", "--resume"}, folder.path(), started);
     CHECK(cut.code == 130);
+    CHECK(has(cut.err, "interrupted; OUT is kept: --resume starts again from the beginning"));
     CHECK(folder.listing() == Names{"x.toml", "endless.toml", "OUT", "OUT/scenario.toml", "OUT/state.json"});
     const Outcome other = phaselock_program({"run", "x.toml", "--out", "OUT", "--resume"}, folder.path());
     CHECK(other.code == 64);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "interrupt.hpp"
 #include "npz.hpp"
 #include "program.hpp"
 #include "scenario.hpp"
@@ -98,6 +99,7 @@ TEST_SUITE("fast") {
     const auto over = [](const std::string& line) { return error_of(base + "[sweep.over]\n" + line + "\n"); };
     CHECK(over("\"model.beta\" = [1.0, -4.0]").find("x.toml:13:1: model.beta = -4 must be > 0") == 0);
     CHECK(over("\"model.betta\" = [1.0]").find("x.toml:13:1: unknown key model.betta") == 0);
+    CHECK(over("\"\" = [1.0]").starts_with("x.toml:13:1: unknown key \"\". Allowed are kind and the sections model, geometry"));
     CHECK(over("\"sweep.seeds\" = [1, 2]").find("x.toml:13:1: sweep.seeds cannot be swept") == 0);
     CHECK(over("\"geometry.file\" = [\"a\"]").find("cannot be swept") != std::string::npos);
     CHECK(over("\"model.beta\" = [1.0]\nmodel.beta = [2.0]").find("was given at x.toml:13:1 already") != std::string::npos);
@@ -114,6 +116,39 @@ TEST_SUITE("fast") {
     CHECK(error_of("kind = \"flow\"\n[model]\nblocks = 4\npositions = 4\nheads = 3\nvocabulary = 100\ngamma = 1.0\nbeta = 1.0\n"
                    "[sweep.over]\n\"model.beta\" = [1.0]\n")
               .find("applies only to kind = \"coverage\"") != std::string::npos);
+  }
+
+  TEST_CASE("axes: values that repeat are refused at the second one, under zip where they repeat together") {
+    const auto over = [](const std::string& lines) { return error_of(base + lines); };
+    CHECK(over("[sweep.over]\n\"model.beta\" = [2.0, 1.0, 1]\n") ==
+          "x.toml:13:27: model.beta = 1 of sweep.over was given at x.toml:13:22 already: its cells would be computed twice");
+    CHECK(over("[sweep.over]\n\"model.gamma\" = [0.5, 1.0]\n\"gates.class\" = [\"static\",\n  \"static\"]\n")
+              .starts_with("x.toml:15:3: gates.class = static of sweep.over was given at x.toml:14:18"));
+    CHECK(over("[sweep.over]\n\"model.beta\" = { from = 2.0, to = 2.0, count = 2 }\n").starts_with("x.toml:13:1: model.beta = 2"));
+    CHECK(
+        error_of(base, {"sweep.over.model.beta=[1.0, 1.0]"}).starts_with("--set sweep.over.model.beta=[1.0, 1.0]: model.beta = 1"));
+    const std::string zip = "combine = \"zip\"\n[sweep.over]\n\"model.beta\" = [1.0, 1.0, 1.0]\n\"model.vocabulary\" = ";
+    CHECK(over(zip + "[20, 100, 1000]\n") == "no error");
+    CHECK(over(zip + "[20, 100, 20]\n")
+              .starts_with("x.toml:14:27: model.beta = 1, model.vocabulary = 20 of sweep.over was given at x.toml:14:17"));
+  }
+
+  TEST_CASE("axes: a cell that does not fit is the fault of the axis with another value that would do") {
+    const auto over = [](const std::string& lines) { return error_of(base + "[sweep.over]\n" + lines); };
+    const std::string small = "x.toml:6:1: model.vocabulary = 100 must be at least blocks * positions = 120";
+    for (const std::string values : {"[4, 30]", "[30, 4]"})
+      CHECK(over("\"model.beta\" = [1.0, 2.0]\n\"model.positions\" = " + values + "\n")
+                .starts_with("x.toml:14:1: model.positions = 30 of sweep.over: " + small));
+    CHECK(over("\"model.positions\" = [30, 31]\n").starts_with(small));  // no value of the axis would do
+    CHECK(over("\"model.vocabulary\" = [100, 8]\n").starts_with("x.toml:13:1: model.vocabulary = 8 must be at least"));
+  }
+
+  TEST_CASE("many cells: an interruption is noticed while they are made") {
+    const Scenario scenario = parse(base + "[sweep.over]\n\"model.beta\" = [1.0, 2.0]\n");
+    interrupt_flag() = true;
+    CHECK_THROWS_AS(sweep_cells(scenario), Interrupted);
+    interrupt_flag() = false;
+    CHECK(sweep_cells(scenario).size() == 2);
   }
 
   TEST_CASE("counts add up, whatever the chunks") {

@@ -1,0 +1,55 @@
+#include "coverage_cells.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "stability.hpp"
+#include "sweep_axes.hpp"
+
+namespace phaselock {
+
+namespace {
+
+Thresholds thresholds_of(const Model& model) {
+  const auto of = [&](int together) {
+    return together <= model.heads ? pattern_threshold(model, collision_pattern(model, together)).n_star : NAN;
+  };
+  return {of(1), of(2), of(model.heads)};
+}
+
+/// Computed once for all vocabularies.
+class ThresholdTable {
+ public:
+  const Thresholds& operator()(const Model& m) {
+    const auto key = std::tuple(m.blocks, m.positions, m.heads, m.gamma, m.beta);
+    auto found = known_.find(key);
+    if (found == known_.end()) found = known_.emplace(key, thresholds_of(m)).first;
+    return found->second;
+  }
+
+ private:
+  std::map<std::tuple<int, int, int, double, double>, Thresholds> known_;
+};
+
+}  // namespace
+
+std::vector<Cell> read_cells(const Scenario& scenario, const SweepStore& store) {
+  std::vector<Cell> cells;
+  ThresholdTable thresholds;
+  for (Scenario& cell : sweep_cells(scenario)) {
+    const int index = int(cells.size());
+    std::vector<std::string> words;
+    for (const SweepAxis& axis : scenario.sweep.over)
+      words.push_back(fmt::format("{} = {}", axis.key.substr(axis.key.find('.') + 1), axis_value(cell, axis.key)));
+    CellFacts facts = cell_facts(cell.model, store.totals(index), store.finished_seeds(index));
+    const Thresholds& n_star = thresholds(cell.model);
+    cells.push_back({index, std::move(cell), fmt::format("{}", fmt::join(words, ", ")), std::move(facts), n_star});
+  }
+  return cells;
+}
+
+}  // namespace phaselock
