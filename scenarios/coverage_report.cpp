@@ -80,7 +80,8 @@ Json sweep_json(const Scenario& scenario, const std::vector<Cell>& cells, const 
   for (std::size_t c = 0; c < cells.size(); ++c) {
     Json parameters = Json::object();
     for (const SweepAxis& axis : scenario.sweep.over) parameters[axis.key] = axis_value(cells[c].scenario, axis.key);
-    Json cell = {{"cell", c}, {"parameters", std::move(parameters)}};
+    Json cell = {
+        {"cell", c}, {"parameters", std::move(parameters)}, {"one_seed", redo_command(scenario, cells[c].scenario, "SEED")}};
     cell.update(cell_json(cells[c]));
     list.push_back(std::move(cell));
     seeds += cells[c].facts.seeds;

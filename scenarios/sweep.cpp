@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <mutex>
 
@@ -21,6 +23,17 @@ namespace {
 std::int64_t chunk_size(const Scenario& cell) {
   if (cell.sweep.chunk > 0) return cell.sweep.chunk;
   return is_static(cell) ? 8192 : 8;
+}
+
+/// `text` as one word of a shell's command.
+std::string shell_word(const std::string& text) {
+  const bool plain = std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::string_view("_./,:=+-").find(char(c)) != std::string_view::npos;
+  });
+  if (plain) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
 }
 
 /// {"model.beta": 4.0} of the keys that the sweep varies.
@@ -156,12 +169,14 @@ void run_chunks(const Scenario& scenario, SweepStore& store, const std::function
 }
 
 std::string redo_command(const Scenario& scenario, const Scenario& cell, const std::string& seed) {
-  std::string command =
-      fmt::format("phaselock run {} --set sweep.seeds=1 --set sweep.first_seed={} --set sweep.keep=seeds", scenario.source, seed);
+  std::string command = fmt::format("phaselock run {} --set sweep.seeds=1 --set sweep.first_seed={} --set sweep.keep=seeds",
+                                    shell_word(scenario.source), seed);
+  const auto set = [&](const std::string& key) {
+    command += " --set " + shell_word(fmt::format("{}={}", key, axis_value(cell, key)));
+  };
   for (const auto& [key, place] : scenario.places)  // what the command line changed
-    if (place.starts_with("--set ") && !key.starts_with("sweep."))
-      command += fmt::format(" --set {}={}", key, axis_value(cell, key));
-  for (const SweepAxis& axis : scenario.sweep.over) command += fmt::format(" --set {}={}", axis.key, axis_value(cell, axis.key));
+    if (place.starts_with("--set ") && !key.starts_with("sweep.")) set(key);
+  for (const SweepAxis& axis : scenario.sweep.over) set(axis.key);
   return command;
 }
 

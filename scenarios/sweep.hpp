@@ -42,7 +42,7 @@ std::vector<SeedRecord> run_seeds(const Scenario& cell, std::uint64_t first, std
 /// stored.
 void run_chunks(const Scenario& scenario, SweepStore& store, const std::function<void(std::int64_t, std::int64_t)>& progress);
 
-/// The command that runs one seed of a cell alone.
+/// The command that runs one seed of a cell alone, for a shell.
 std::string redo_command(const Scenario& scenario, const Scenario& cell, const std::string& seed);
 
 }  // namespace phaselock

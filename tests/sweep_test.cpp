@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "interrupt.hpp"
+#include "json.hpp"
 #include "npz.hpp"
 #include "program.hpp"
 #include "scenario.hpp"
@@ -249,30 +250,31 @@ TEST_SUITE("fast") {
 
   TEST_CASE("the printed command redoes one seed to the bit, also what the command line changed; export leaves other files alone") {
     const TempFolder folder;
-    folder.write("s.toml", base + "keep = \"seeds\"\n[sweep.over]\n\"model.beta\" = [1.5, 2.5]\n");
-    const Outcome whole =
-        phaselock_program({"run", "s.toml", "--set", "geometry.kappa=0.7", "--out", "OUT", "--quiet"}, folder.path());
+    const std::string file = "it's mine.toml";
+    folder.write(file, base + "keep = \"seeds\"\n[sweep.over]\n\"model.beta\" = [1.5, 2.5]\n");
+    const Outcome whole = phaselock_program({"run", file, "--set", "geometry.kappa=0.7", "--out", "OUT", "--quiet"}, folder.path());
     REQUIRE(whole.code == 0);
-    const std::size_t at = whole.out.find("phaselock run ");
-    REQUIRE(at != std::string::npos);
-    std::string command = whole.out.substr(at, whole.out.find('\n', at) - at);
+    const Json cells = Json::parse(slurp(folder / "OUT/result.json"))["results"]["cells"];
+    CHECK(whole.out.find(cells[0]["one_seed"].get<std::string>()) != std::string::npos);
+    std::string command = cells[1]["one_seed"];
     command.replace(command.find("SEED"), 4, "17");
     command.replace(0, 9, std::string("'") + PHASELOCK_PROGRAM + "'");
     REQUIRE(run({"sh", "-c", command + " --out ALONE --quiet"}, folder.path()).code == 0);
+    CHECK(Json::parse(slurp(folder / "ALONE/result.json"))["results"]["seeds"] == 1);
     const auto row = [](const std::string& table, const std::string& start) {
       const std::size_t line = table.find("\n" + start);
       return line == std::string::npos ? "" : table.substr(line, table.find('\n', line + 1) - line);
     };
     const std::string redone = row(slurp(folder / "ALONE/seeds.csv"), "0,17,");
     CHECK(!redone.empty());
-    CHECK(redone == row(slurp(folder / "OUT/seeds.csv"), "0,17,"));
+    CHECK(redone.substr(2) == row(slurp(folder / "OUT/seeds.csv"), "1,17,").substr(2));
     folder.write("OUT/export/notes.txt", "mine");
     CHECK(phaselock_program({"export", "OUT"}, folder.path()).code == 0);
     CHECK(slurp(folder / "OUT/export/notes.txt") == "mine");
     CHECK(slurp(folder / "OUT/export/seeds.csv") == slurp(folder / "OUT/seeds.csv"));
-    CHECK(phaselock_program({"run", "s.toml", "--set", "geometry.kappa=0.7", "--out", "OUT", "--resume", "--shard", "0/2"},
-                            folder.path())
-              .code == 64);
+    CHECK(
+        phaselock_program({"run", file, "--set", "geometry.kappa=0.7", "--out", "OUT", "--resume", "--shard", "0/2"}, folder.path())
+            .code == 64);
   }
 
   TEST_CASE("NumPy reads an archive of a table") {
