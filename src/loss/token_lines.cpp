@@ -27,7 +27,7 @@
 namespace phaselock {
 namespace {
 
-constexpr std::size_t most_gates = 2 * TokenLines::most_heads, stretch = 256;
+constexpr std::size_t most_width = TokenLines::width_of(TokenLines::most_heads), stretch = 256;
 
 /// Tokens first .. first + count - 1 <= first + stretch of one offset, as they stand in tables and in lines.
 struct Stretch {
@@ -76,7 +76,7 @@ Extremes exponentials(const double* row, std::size_t count, double shift, double
 
 /// Lines <- e^(tables - shift of the gate); extremes [gates] of the stretch's numbers.
 void ToLines(const double* tables, const double* shift, const Stretch& s, double* lines, Extremes* extremes) {
-  HWY_ALIGN double numbers[most_gates][stretch];
+  HWY_ALIGN double numbers[most_width][stretch];
   for (std::size_t gate = 0; gate < s.width; ++gate) {
     if (gate < s.gates) extremes[gate] = exponentials(tables + s.row + gate * s.next_row, s.count, shift[gate], numbers[gate]);
     std::fill(numbers[gate] + (gate < s.gates ? s.count : 0), numbers[gate] + (s.count + W - 1) / W * W, 0.0);
@@ -96,7 +96,7 @@ void ToLines(const double* tables, const double* shift, const Stretch& s, double
 
 /// Tables <- factor times lines.
 void ToTables(const double* lines, double factor, const Stretch& s, double* tables) {
-  HWY_ALIGN double numbers[most_gates][stretch];
+  HWY_ALIGN double numbers[most_width][stretch];
   for (std::size_t i = 0; i < s.count; i += W)
     for (std::size_t gate = 0; gate < s.width; gate += W) {
       hn::Vec<D4> v[W];
@@ -130,7 +130,7 @@ HWY_EXPORT(ToLines);
 HWY_EXPORT(ToTables);
 
 TokenLines::TokenLines(const Model& model)
-    : width((2 * model.heads + grain - 1) / grain * grain),
+    : width(width_of(model.heads)),
       size(std::size_t(model.positions) * model.vocabulary * width),
       numbers(hwy::AllocateAligned<double>(size)) {
   prefer_large_pages(numbers.get(), size);

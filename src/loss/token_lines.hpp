@@ -16,9 +16,12 @@ struct TokenLines {
   static constexpr int grain = 4;
   static constexpr int most_heads = PHASELOCK_KERNEL_HEADS;  ///< the kernels are compiled for 1 .. most_heads heads
 
+  /// 2 H rounded up to a multiple of grain.
+  static constexpr int width_of(int heads) { return (2 * heads + grain - 1) / grain * grain; }
+
   explicit TokenLines(const Model& model);  ///< all zero
 
-  int width;                                    ///< 2 H rounded up to a multiple of grain
+  int width;                                    ///< width_of(H)
   std::size_t size;                             ///< S N width
   hwy::AlignedFreeUniquePtr<double[]> numbers;  ///< [S][N][width]
 };
