@@ -103,6 +103,9 @@ def main(arguments: list[str]) -> None:
     from matplotlib import style
     style.use(["default", str(Path(__file__).with_name("phaselock.mplstyle"))])
     if not draw_all(runs, figures, folder / "figures"):
+        if (folder / "sweep.sqlite").exists() and not (folder / "result.json").exists():
+            raise Stop(BAD_DATA, f"{folder}: the sweep is not finished\nrun it with --resume, or merge the other shards; "
+                                 "export writes what is there")
         raise Stop(BAD_DATA, f"{folder}: nothing to draw\nno table with rows here or in its examples; a run or verify "
                              "with --out writes tables (trajectory.csv, gates.csv, ...)")
 

@@ -15,6 +15,11 @@ namespace fs = std::filesystem;
 
 int command_merge(const std::string& out, const std::vector<std::string>& shards, bool json) {
   const auto started = std::chrono::steady_clock::now();
+  for (const std::string& shard : shards) {
+    std::error_code missing;
+    if (fs::equivalent(out, shard, missing))
+      throw Failure(Exit::bad_scenario, fmt::format("{}: is the folder to merge into; name the others only", shard));
+  }
   const Scenario scenario = stored_scenario(SweepStore::open(fs::path(shards.front()) / store_file), out);
   const std::string text = write_scenario(scenario);
   for (const std::string& shard : shards) SweepStore::open(fs::path(shard) / store_file).check(text);  // before anything is written

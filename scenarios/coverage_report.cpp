@@ -102,6 +102,7 @@ std::vector<std::string> one_cell_summary(const Cell& cell) {
                                                 f.seeds, f.seeds - f.selected.count, f.certified.count),
                                     fmt::format("model: {}; kappa = {:.6g}, {} gates", model_text(f.model),
                                                 cell.scenario.geometry.kappa, axis_value(cell.scenario, "gates.class"))};
+  if (f.seeds == 0) return lines;
   for (std::size_t k = 0; k < f.distinct.size() && k < 8; ++k)
     lines.push_back(fmt::format("{} distinct: {:>8}  {}  independent choices: {:.4f}", k + 1, f.distinct[k],
                                 interval_text(f.distinct_shares[k]), f.occupancy_law[k]));
@@ -141,6 +142,7 @@ std::vector<std::string> sweep_summary(const Scenario& scenario, const std::vect
 }  // namespace
 
 Report coverage_report(const Scenario& scenario, const SweepStore& store) {
+  const Snapshot snapshot = store.snapshot();
   store.check(write_scenario(scenario));
   const std::vector<Cell> cells = read_cells(scenario, store);
   Report report;

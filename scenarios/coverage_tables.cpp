@@ -117,6 +117,9 @@ CsvTable escape_table(const std::vector<Cell>& cells) {
   return table;
 }
 
+/// Whether the escape law can speak of a cell: it has seeds that escape, and all that do leave the saddle first.
+bool has_late_escapes(const CellFacts& facts) { return facts.escaped >= 2 && !facts.escapes.contains(escaped_at_start); }
+
 /// The escape law dT/dlog(1/sigma_b) = 1/(lambda + mu/T), between cells that differ in rho alone (theory.md section 5).
 CsvTable escape_law_table(const std::vector<Cell>& cells) {
   CsvTable table(
@@ -127,16 +130,18 @@ CsvTable escape_law_table(const std::vector<Cell>& cells) {
       "cell,smaller_cell,rho,smaller_rho,ratio,low,high,p,predicted,measured");
   for (const Cell& from : cells)
     for (const Cell& to : cells) {
+      const double rho = from.scenario.initial.radius, smaller = to.scenario.initial.radius;
+      if (!(smaller < rho) || !has_late_escapes(from.facts) || !has_late_escapes(to.facts)) continue;
       Scenario at_rho = from.scenario;
-      const double rho = at_rho.initial.radius, smaller = to.scenario.initial.radius;
       at_rho.initial.radius = smaller;
-      if (!(smaller < rho) || write_scenario(at_rho) != write_scenario(to.scenario)) continue;
-      if (from.facts.escaped < 2 || to.facts.escaped < 2) continue;
+      if (write_scenario(at_rho) != write_scenario(to.scenario)) continue;
       const Model& model = from.facts.model;
       const double lambda = saddle_rate(model, static_speed(model, at_rho.geometry.kappa)), mu = escape_correction(model);
       const EscapeSlope slope = escape_slope(from.facts.escapes, to.facts.escapes, rho / smaller, lambda, mu);
+      const double median = from.facts.escape_median.value;
+      const bool law_holds = std::isfinite(median) && lambda * median + mu > 0.0;
       table.row(from.index, to.index, rho, smaller, slope.ratio, slope.p_value,
-                escape_time_at(lambda, mu, from.facts.escape_median.value, rho / smaller), to.facts.escape_median.value);
+                law_holds ? escape_time_at(lambda, mu, median, rho / smaller) : NAN, to.facts.escape_median.value);
     }
   return table;
 }

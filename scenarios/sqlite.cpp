@@ -80,6 +80,8 @@ void Statement::put(int place, std::string_view value) {
   sqlite3_bind_text(handle_.get(), place + 1, value.data(), int(value.size()), SQLITE_TRANSIENT);
 }
 
+Snapshot::~Snapshot() { sqlite3_exec(database_.handle(), "ROLLBACK", nullptr, nullptr, nullptr); }
+
 Transaction::~Transaction() {
   if (open_) sqlite3_exec(database_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
 }

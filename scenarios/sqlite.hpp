@@ -77,6 +77,18 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, Finalize> handle_;
 };
 
+/// While it lives, what is read of a database is its state at the first reading, whatever others write.
+class Snapshot {
+ public:
+  explicit Snapshot(const Database& database) : database_(database) { Statement(database_, "BEGIN").run(); }
+  ~Snapshot();
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
+
+ private:
+  const Database& database_;
+};
+
 /// What is done to a database until commit() happens as a whole or not at all.
 class Transaction {
  public:

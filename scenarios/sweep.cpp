@@ -36,6 +36,12 @@ std::string shell_word(const std::string& text) {
   return quoted + "'";
 }
 
+/// Keys that say which seeds are run and how they are kept, rather than what each of them is.
+bool is_of_the_sweep(const Scenario& scenario, const std::string& key) {
+  return (key.starts_with("sweep.") && key != "sweep.compare_static") ||
+         std::any_of(scenario.sweep.over.begin(), scenario.sweep.over.end(), [&](const SweepAxis& a) { return a.key == key; });
+}
+
 /// {"model.beta": 4.0} of the keys that the sweep varies.
 std::string parameters(const Scenario& scenario, const Scenario& cell) {
   Json values = Json::object();
@@ -175,7 +181,7 @@ std::string redo_command(const Scenario& scenario, const Scenario& cell, const s
     command += " --set " + shell_word(fmt::format("{}={}", key, axis_value(cell, key)));
   };
   for (const auto& [key, place] : scenario.places)  // what the command line changed
-    if (place.starts_with("--set ") && !key.starts_with("sweep.")) set(key);
+    if (place.starts_with("--set ") && !is_of_the_sweep(scenario, key)) set(key);
   for (const SweepAxis& axis : scenario.sweep.over) set(axis.key);
   return command;
 }

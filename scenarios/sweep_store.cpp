@@ -45,6 +45,22 @@ CREATE VIEW coverage AS SELECT c.cell, c.parameters, p.seeds_done AS seeds,
   FROM cell c JOIN progress p USING (cell);
 )";
 
+/// What a store does not hold unless it is damaged: chunks, or counts of them, that do not add up.
+constexpr const char* stray_rows[] = {
+    "SELECT cell, chunk, seeds FROM chunk EXCEPT SELECT cell, chunk, sum(n) FROM count WHERE what = 'outcome' GROUP BY cell, chunk",
+    "SELECT cell, chunk FROM count UNION SELECT cell, chunk FROM seed EXCEPT SELECT cell, chunk FROM chunk",
+    "SELECT cell, chunk, seeds FROM chunk WHERE EXISTS (SELECT 1 FROM seed) EXCEPT SELECT cell, chunk, count(*) FROM seed "
+    "GROUP BY cell, chunk",
+    "SELECT cell FROM chunk EXCEPT SELECT cell FROM cell",
+    "SELECT 1 FROM count WHERE typeof(n) <> 'integer' OR n <= 0 OR what NOT IN ('outcome', 'shape', 'position', 'pair', 'escape', "
+    "'certified', 'agrees')",
+    "SELECT cell, chunk, n FROM count WHERE what = 'outcome' AND key = 'selected' EXCEPT SELECT cell, chunk, sum(n) FROM count "
+    "WHERE what = 'shape' GROUP BY cell, chunk",
+    "SELECT cell, chunk, n * heads FROM count JOIN cell USING (cell) WHERE what = 'outcome' AND key = 'selected' EXCEPT "
+    "SELECT cell, chunk, sum(n) FROM count WHERE what = 'position' GROUP BY cell, chunk",
+    "SELECT cell, chunk FROM count JOIN chunk USING (cell, chunk) WHERE what IN ('escape', 'certified', 'agrees') "
+    "GROUP BY cell, chunk, what HAVING sum(n) > seeds"};
+
 std::int64_t single(const Database& database, const std::string& sql) {
   Statement statement(database, sql);
   return statement.step() ? statement.whole(0) : 0;
@@ -95,16 +111,8 @@ SweepStore SweepStore::open(const fs::path& file) {
 
 void SweepStore::check(const std::string& scenario) const {
   if (scenario_ != scenario) throw Failure(Exit::bad_data, fmt::format("{}: belongs to another scenario", database_.name()));
-  const std::int64_t strays =
-      single(database_,
-             "SELECT count(*) FROM (SELECT cell, chunk, seeds FROM chunk EXCEPT SELECT cell, chunk, sum(n) FROM count "
-             "WHERE what = 'outcome' GROUP BY cell, chunk)") +
-      single(database_,
-             "SELECT count(*) FROM (SELECT cell, chunk FROM count UNION SELECT cell, chunk FROM seed EXCEPT SELECT cell, "
-             "chunk FROM chunk)") +
-      single(database_,
-             "SELECT count(*) FROM (SELECT cell, chunk, count(*) AS n FROM seed GROUP BY cell, chunk) JOIN chunk USING "
-             "(cell, chunk) WHERE n <> seeds");
+  std::int64_t strays = 0;
+  for (const char* rows : stray_rows) strays += single(database_, fmt::format("SELECT count(*) FROM ({})", rows));
   if (strays > 0) throw Failure(Exit::bad_data, fmt::format("{}: damaged: {} chunks do not add up", database_.name(), strays));
 }
 

@@ -52,8 +52,8 @@ class SweepStore {
   /// An existing one. Throws Failure: cannot_read if it is missing, bad_data if it is no store or one of another schema version.
   static SweepStore open(const std::filesystem::path& file);
 
-  /// Throws Failure (bad_data) unless the store is of this scenario and its chunks, counts and rows of seeds speak of the same
-  /// seeds.
+  /// Throws Failure (bad_data) unless the store is of this scenario and its chunks, counts and rows of seeds, if any, speak of the
+  /// same seeds.
   void check(const std::string& scenario) const;
 
   const std::string& scenario() const { return scenario_; }  ///< the effective one
@@ -61,6 +61,9 @@ class SweepStore {
 
   /// Stores a chunk as a whole, or not at all. Throws Failure (cannot_write). Rows for seeds only if asked for.
   void add(const Chunk& chunk, const SeedCounts& counts, std::span<const SeedRecord> rows);
+
+  /// What is read while this lives is of one moment, also beside a process that writes.
+  [[nodiscard]] Snapshot snapshot() const { return Snapshot(database_); }
 
   /// Whether each chunk of a cell is there.
   std::vector<bool> finished(int cell, std::int64_t chunks) const;

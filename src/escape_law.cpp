@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/normal.hpp>
-#include <boost/math/distributions/students_t.hpp>
 #include <boost/math/tools/roots.hpp>
 #include <cmath>
 #include <limits>
@@ -19,7 +18,7 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-/// Time at a place of the bins' axis: k is the lower edge of bin k, k + 1/2 its middle.
+/// Time at a place of the bins' axis: k is the lower edge of bin k, k + 1/2 its middle. At escaped_at_start and next to it: 0.
 double time_at(double place) { return std::pow(10.0, place / 100.0); }
 
 void check_level(double level) {
@@ -85,7 +84,8 @@ Moments moments(const EscapeHistogram& histogram, F f) {
 }  // namespace
 
 int escape_bin(double time) {
-  if (!(time > 0.0 && time < infinity)) throw DomainError(fmt::format("escape time {} must be positive and finite", time));
+  if (!(time >= 0.0 && time < infinity)) throw DomainError(fmt::format("escape time {} must be finite and >= 0", time));
+  if (time == 0.0) return escaped_at_start;
   return int(std::floor(100.0 * std::log10(time)));
 }
 
@@ -105,17 +105,6 @@ Estimate escape_quantile(const EscapeHistogram& histogram, double q, std::int64_
   const double first = l == 0 ? -infinity : std::min(place_of_rank(histogram, l), last_place(histogram));
   const double low = time_at(first), high = time_at(place_of_rank(histogram, u) + 1.0);
   return {time_at(place_of_rank(histogram, std::int64_t(std::ceil(q * double(n)))) + 0.5), {low, high}};
-}
-
-Estimate mean_log_escape_time(const EscapeHistogram& histogram, double level) {
-  check_level(level);
-  const Moments m = moments(histogram, [](double time) { return std::log(time); });
-  if (m.seeds == 0.0) return {nan, {-infinity, infinity}};
-  if (m.seeds < 2.0) return {m.mean, {-infinity, infinity}};
-  const double bin = std::log(10.0) / 100.0, deviation = std::sqrt(m.variance);
-  const double t = quantile(complement(boost::math::students_t(m.seeds - 1.0), (1.0 - level) / 2.0));
-  const double reach = t * deviation / std::sqrt(m.seeds) + (deviation < bin ? bin / 2.0 : 0.0);
-  return {m.mean, {m.mean - reach, m.mean + reach}};
 }
 
 double escape_clock(double lambda, double mu, double time) { return lambda * time + mu * std::log(time); }
@@ -149,6 +138,8 @@ EscapeSlope escape_slope(const EscapeHistogram& at_rho, const EscapeHistogram& a
     throw DomainError(fmt::format("escape rate {} with correction {}", lambda, mu));
   if (!(shrink > 0.0 && shrink < infinity && shrink != 1.0))
     throw DomainError(fmt::format("no slope between starts that are {} times smaller", shrink));
+  if (at_rho.contains(escaped_at_start) || at_smaller.contains(escaped_at_start))
+    throw DomainError("no slope from starts that are past the escape already");
   const auto clock = [&](double time) { return escape_clock(lambda, mu, time); };
   const Moments before = moments(at_rho, clock), after = moments(at_smaller, clock);
   if (before.seeds < 2.0 || after.seeds < 2.0)

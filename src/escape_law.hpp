@@ -1,19 +1,21 @@
-// Escape times from the symmetric saddle over seeds: a histogram's quantiles and mean, and their dependence on the size of the
+// Escape times from the symmetric saddle over seeds: a histogram's quantiles, and their dependence on the size of the
 // start (theory.md section 5, Rates). Bins of log10 T are 0.01 wide: a time is known to a factor 10^0.01 = 1.023, a bin's middle
 // to 1.2%.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 
 #include "statistics.hpp"
 
 namespace phaselock {
 
-/// Seeds in each bin: bin k holds 10^(k/100) <= T < 10^((k+1)/100).
+/// Seeds in each bin: bin k holds 10^(k/100) <= T < 10^((k+1)/100), and escaped_at_start those with T = 0.
 using EscapeHistogram = std::map<int, std::int64_t>;
+constexpr int escaped_at_start = std::numeric_limits<int>::min();
 
-/// floor(100 log10 T). DomainError unless 0 < T < infinity.
+/// floor(100 log10 T). DomainError unless 0 <= T < infinity.
 int escape_bin(double time);
 
 /// The time below which a share q of all seeds escapes, `not_escaped` of which did so at no observed time (taken as later than
@@ -23,11 +25,6 @@ int escape_bin(double time);
 /// is 0 or infinity where there are too few seeds. No seeds: NaN in [0, infinity]. DomainError unless 0 < q < 1, 0 < level < 1 and
 /// no count is negative.
 Estimate escape_quantile(const EscapeHistogram& histogram, double q, std::int64_t not_escaped = 0, double level = 0.95);
-
-/// Mean of log T (natural) of the seeds that escaped, each in the middle of its bin, with Student's interval, asymptotic in the
-/// number of seeds. Where the standard deviation is less than one bin (0.023) the middle may be off by up to half a bin, and the
-/// interval is wider by that on both sides. One seed: infinite interval; none: NaN.
-Estimate mean_log_escape_time(const EscapeHistogram& histogram, double level = 0.95);
 
 /// lambda T + mu log T, which grows by log(rho / rho') when the same start is made smaller, from rho to rho': the integral of
 /// dT / dlog(1/sigma_b) = 1 / (lambda + mu / T) (sigma_b is proportional to rho). lambda and mu are saddle_rate and
@@ -46,7 +43,7 @@ struct EscapeSlope {
 };
 /// Means over the seeds of both histograms, bins at their middles; asymptotic in the number of seeds. Sets of seeds are taken as
 /// independent; the same seeds at both rho, whose times go together, make interval and test conservative. DomainError unless shrink
-/// > 0, not 1, lambda > 0, and both have at least 2 seeds.
+/// > 0, not 1, lambda > 0, and both have at least 2 seeds, all with T > 0.
 EscapeSlope escape_slope(const EscapeHistogram& at_rho, const EscapeHistogram& at_smaller, double shrink, double lambda, double mu,
                          double level = 0.95);
 

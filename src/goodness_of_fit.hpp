@@ -22,8 +22,9 @@ struct LawFit {
 
 /// Test of counts against a law's probabilities (which sum to 1), the method chosen by what the law expects, never by the counts.
 /// Pooling joins the least likely cells until each of what is left, the pool too, expects at least 5; if one cell is left, p = 1.
-/// Monte Carlo: p = (1 + tables no less extreme) / (1 + tables), 1999 tables from a fixed stream, exact up to ties: P(p <= a) <= a
-/// under the law; p is never below 1/2000. Draws in a cell of probability 0 have p = 0. DomainError as chi_square_test.
+/// Monte Carlo: p = (1 + tables no less extreme) / (1 + tables), 1999 tables from a fixed stream, the same for all counts: P(p <=
+/// a) is a under the law but for ties and the error of those tables, of a standard deviation sqrt(a (1 - a) / 1999); p >= 1/2000.
+/// Draws in a cell of probability 0 have p = 0. DomainError as chi_square_test.
 LawFit goodness_of_fit(std::span<const std::int64_t> counts, std::span<const double> probabilities);
 
 }  // namespace phaselock

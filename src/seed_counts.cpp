@@ -27,7 +27,7 @@ SeedCounts count_seeds(const Model& model, std::span<const SeedRecord> seeds) {
     const SeedEnd& end = seed.end;
     ++counts["outcome"][std::string(name(end.outcome))];
     if (seed.certified) ++counts["certified"]["yes"];
-    if (std::isfinite(end.escape) && end.escape > 0) ++counts["escape"][fmt::to_string(escape_bin(end.escape))];
+    if (std::isfinite(end.escape)) ++counts["escape"][fmt::to_string(escape_bin(end.escape))];
     if (end.outcome != FlowOutcome::selected) continue;
     if (seed.agrees) ++counts["agrees"][*seed.agrees ? "yes" : "no"];
     ++counts["shape"][shape_name(shape_of(end.selection))];

@@ -26,7 +26,7 @@ struct SeedRecord {
 ///   shape     occupancy shape, "2+1"                      selected seeds
 ///   position  key offset r                                heads of selected seeds at r
 ///   pair      "r,s", r <= s                               sum over selected seeds of n_r n_s, n_r heads at r
-///   escape    escape_bin of the escape time (escape_law.hpp) seeds that left the saddle
+///   escape    escape_bin of the escape time (escape_law.hpp) seeds that escaped
 ///   certified "yes"                                       seeds
 ///   agrees    "yes", "no"                                 selected seeds that were compared
 using SeedCounts = std::map<std::string, std::map<std::string, std::int64_t>>;

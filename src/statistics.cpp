@@ -49,11 +49,6 @@ Interval clopper_pearson(std::int64_t successes, std::int64_t trials, double lev
   return clopper_pearson_continued(double(successes), double(trials), level);
 }
 
-double clopper_pearson_lower(std::int64_t successes, std::int64_t trials, double level) {
-  check_counts(double(successes), double(trials), level);
-  return lower_bound(double(successes), double(trials), 1.0 - level);
-}
-
 double level_of_each(double level, int cells) {
   check_level(level);
   if (cells < 1) throw DomainError(fmt::format("intervals of {} cells", cells));

@@ -21,9 +21,6 @@ struct Estimate {
 /// level. No trials: [0, 1]. DomainError unless 0 <= successes <= trials and 0 < level < 1.
 Interval clopper_pearson(std::int64_t successes, std::int64_t trials, double level = 0.95);
 
-/// Clopper and Pearson's one-sided lower bound: the probability is above it with confidence `level`.
-double clopper_pearson_lower(std::int64_t successes, std::int64_t trials, double level = 0.95);
-
 /// Clopper and Pearson's formula continued to counts that are not whole: the quantiles of Beta(x, n - x + 1) and Beta(x + 1, n -
 /// x).
 Interval clopper_pearson_continued(double successes, double trials, double level = 0.95);

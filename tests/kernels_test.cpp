@@ -255,6 +255,17 @@ TEST_SUITE("fast") {
       for (int a = 0; a < table.left.size(); ++a) CHECK((a < table.rows[b]) == (b < table.columns[a]));
   }
 
+  TEST_CASE("a gamma so small that attention is flat in double precision: the kernels agree with the definition") {
+    for (const int L : {4, 40}) {
+      const Model model{L, 4, 2, 4 * L, 1e-17, 1.0};
+      const Contexts contexts = sample_independent(model, 3, 5);
+      const std::vector<double> tables = normals(model.table_size(), 1.0, 4);
+      const Sum expected = by_definition(model, contexts, tables);
+      CHECK(table_loss(model, Geometry::exact(1.0, model.vocabulary), contexts, tables) ==
+            doctest::Approx(expected.loss / 3).epsilon(1e-13));
+    }
+  }
+
   TEST_CASE("where the kernels do not serve, the definition does: nine heads, gates that spread over e^600, NaN") {
     const Model nine{2, 3, 9, 12, 1.0, 1.0};
     CHECK(loss_method(nine, Geometry::exact(1.0, 12)).name == "definition");

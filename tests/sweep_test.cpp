@@ -3,8 +3,11 @@
 #include <tbb/global_control.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <thread>
 
+#include "coverage_report.hpp"
 #include "interrupt.hpp"
 #include "json.hpp"
 #include "npz.hpp"
@@ -244,6 +247,16 @@ TEST_SUITE("fast") {
     }
     CHECK_THROWS_WITH_AS(merged.merge(folder / "1"), doctest::Contains("differs"), Failure);
     CHECK(merged.totals(0) == whole.totals(0));
+    for (const char* damage : {"UPDATE count SET n = n + 7 WHERE what = 'position' AND key = '0'", "DELETE FROM cell",
+                               "UPDATE count SET key = '9+9', n = n + 1 WHERE what = 'shape' AND key = '1+1+1'",
+                               "UPDATE count SET n = -5 WHERE what = 'escape'", "UPDATE count SET n = 'abc' WHERE what = 'shape'",
+                               "UPDATE count SET what = 'foo' WHERE what = 'escape'", "DELETE FROM seed WHERE seed = 3"}) {
+      CAPTURE(damage);
+      fs::copy_file(folder / "0", folder / "damaged", fs::copy_options::overwrite_existing);
+      Database(folder / "damaged").run(damage);
+      CHECK_THROWS_WITH_AS(SweepStore::open(folder / "damaged").check(merged.scenario()), doctest::Contains("do not add up"),
+                           Failure);
+    }
     new_store(parse(base, {"model.beta=2"}), folder / "beta");
     CHECK_THROWS_WITH_AS(merged.merge(folder / "beta"), doctest::Contains("another scenario"), Failure);
   }
@@ -275,6 +288,58 @@ TEST_SUITE("fast") {
     CHECK(
         phaselock_program({"run", file, "--set", "geometry.kappa=0.7", "--out", "OUT", "--resume", "--shard", "0/2"}, folder.path())
             .code == 64);
+  }
+
+  TEST_CASE("the printed command keeps what compares flows; an axis of the command line is named once") {
+    const std::string one_cell = base + "[gates]\nclass = \"linear\"\n";
+    const Scenario compared = parse(one_cell, {"sweep.compare_static=true", "sweep.seeds=2"});
+    CHECK(
+        redo_command(compared, compared, "5") ==
+        "phaselock run x.toml --set sweep.seeds=1 --set sweep.first_seed=5 --set sweep.keep=seeds --set sweep.compare_static=true");
+    const Scenario swept = parse(base, {"sweep.over.model.beta=[1.0, 2.0]"});
+    CHECK(redo_command(swept, sweep_cells(swept)[1], "5") ==
+          "phaselock run x.toml --set sweep.seeds=1 --set sweep.first_seed=5 --set sweep.keep=seeds --set model.beta=2");
+  }
+
+  TEST_CASE("starts past the escape have T = 0: earlier than all, and without a law of their change with rho") {
+    const Scenario scenario = parse(base + "[sweep.over]\n\"initial.radius\" = [100.0, 1.0, 0.5]\n", {"sweep.seeds=60"});
+    SweepStore store = new_store(scenario);
+    run_all(scenario, store);
+    const Report report = coverage_report(scenario, store);
+    CHECK(report.results["cells"][0]["escape_time_median"]["estimate"] == 0.0);
+    CHECK(report.results["cells"][1]["escape_time_median"]["estimate"] > 100.0);
+    const auto law =
+        std::find_if(report.tables.begin(), report.tables.end(), [](const auto& t) { return t.name == "escape_law.csv"; });
+    REQUIRE(law != report.tables.end());
+    CHECK(law->text.find("\n1,2,1,0.5,") != std::string::npos);
+    CHECK(law->text.find("\n0,") == std::string::npos);
+  }
+
+  TEST_CASE("a report where most seeds have not escaped predicts nothing from their median") {
+    const Scenario scenario =
+        parse(base + "[sweep.over]\n\"initial.radius\" = [1.0, 0.9]\n", {"sweep.seeds=100", "flow.until=400"});
+    SweepStore store = new_store(scenario);
+    run_all(scenario, store);
+    const Report report = coverage_report(scenario, store);
+    CHECK(report.results["cells"][0]["escape_time_median"]["estimate"].is_null());
+  }
+
+  TEST_CASE("a report beside a writer is of one moment") {
+    const TempFolder folder;
+    const Scenario scenario = parse(base);
+    SweepStore writer = new_store(scenario, folder / "a");
+    const SweepStore reader = SweepStore::open(folder / "a");
+    std::thread writing;
+    {
+      const Snapshot snapshot = reader.snapshot();
+      CHECK(reader.finished_seeds(0) == 0);
+      writing = std::thread([&] { run_all(scenario, writer); });
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      CHECK(reader.totals(0).empty());
+      CHECK(reader.finished_seeds(0) == 0);
+    }
+    writing.join();
+    CHECK(reader.finished_seeds(0) == 50);
   }
 
   TEST_CASE("NumPy reads an archive of a table") {

@@ -1,6 +1,7 @@
 // Polynomials in place of functions on a short interval, by interpolation in Chebyshev points.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -15,10 +16,11 @@ struct Polynomial {
   std::array<double, most + 1> coefficient{};
 };
 
-/// The polynomial of `degree` <= Polynomial::most that equals f in the degree + 1 Chebyshev points of [-reach, reach]. f takes and
-/// returns long double.
+/// The polynomial of `degree` <= Polynomial::most that equals f in the degree + 1 Chebyshev points of [-reach, reach], or of a
+/// somewhat longer interval where that is so short that differences of f would be lost. f takes and returns long double.
 template <class Function>
 Polynomial interpolate(Function f, double reach, int degree) {
+  reach = std::max(reach, 1e-9);
   const int n = degree + 1;
   std::array<long double, Polynomial::most + 1> node{}, difference{}, power{};
   for (int k = 0; k < n; ++k) {

@@ -19,7 +19,7 @@ namespace phaselock {
 struct LossMethod {
   std::string_view name;  ///< "pairs", each slot by itself; "moments", other blocks through moments; "definition", the readable one
   int degree = 0;         ///< of the moments' polynomials
-  double remainder = 0.0;  ///< bound of the relative error of such a sum and of its gradients
+  double remainder = 0.0;  ///< what the sums leave out, as far as it matters to the loss or its gradient (MomentPlan)
 };
 
 /// The method with the fewest operations that serves this model and geometry. (Tables that hold a number that is not finite, or a
