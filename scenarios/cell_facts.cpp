@@ -52,6 +52,12 @@ std::vector<Estimate> shares(const std::vector<std::int64_t>& counts, std::int64
   return estimates;
 }
 
+/// A test of no seeds says nothing.
+GoodnessOfFit of_seeds(GoodnessOfFit test, std::int64_t seeds) {
+  if (seeds == 0) test.p_value = NAN;
+  return test;
+}
+
 EscapeHistogram histogram(const SeedCounts& counts) {
   EscapeHistogram bins;
   if (const auto found = counts.find("escape"); found != counts.end())
@@ -86,6 +92,8 @@ CellFacts cell_facts(const Model& model, const SeedCounts& counts, std::int64_t 
   const std::int64_t escaped = std::accumulate(escapes.begin(), escapes.end(), std::int64_t(0),
                                                [](std::int64_t sum, const auto& bin) { return sum + bin.second; });
   const std::vector<double> law = shape_law(H, n), distinct_law = occupancy_law(H, n);
+  LawFit occupancy_fit = goodness_of_fit(of_shape, law);
+  occupancy_fit.test = of_seeds(occupancy_fit.test, selected);
   const bool has_pairs = H >= 2 && n >= 2;
   return {model,
           seeds,
@@ -105,9 +113,9 @@ CellFacts cell_facts(const Model& model, const SeedCounts& counts, std::int64_t 
           Share(apart, selected),
           Share(count_of(counts, "certified", "yes"), seeds),
           Share(agreeing, agreeing + count_of(counts, "agrees", "no")),
-          goodness_of_fit(of_shape, law),
-          position_uniformity(sums),
-          pair_independence(sums),
+          occupancy_fit,
+          of_seeds(position_uniformity(sums), selected),
+          of_seeds(pair_independence(sums), selected),
           qualities,
           mean_quality(qualities, of_shape),
           has_pairs ? pair_correlation(H, n, of_shape) : PairCorrelation{unknown, unknown},

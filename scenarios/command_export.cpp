@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 
 #include "commands.hpp"
 #include "coverage_report.hpp"
-#include "live_folder.hpp"
 #include "npz.hpp"
+#include "seed_rows.hpp"
 #include "sweep.hpp"
 
 namespace phaselock {
@@ -15,14 +17,31 @@ namespace fs = std::filesystem;
 
 int command_export(const std::string& folder) {
   const SweepStore store = SweepStore::open(fs::path(folder) / store_file);
-  const Report report = coverage_report(stored_scenario(store, folder), store);
+  const Scenario scenario = stored_scenario(store, folder);
   const fs::path target = fs::path(folder) / "export";
-  const auto put = [&](const fs::path& name, const std::string& text) { put_file(target / name, target / ".partial", text); };
-  for (const CsvTable& table : report.tables) {
-    put(table.name, table.text);
-    put(fs::path(table.name).replace_extension(".npz"), npz(table));
+  const auto put = [&](const fs::path& name, const Produce& produce) { put_file(target / name, target / ".partial", produce); };
+  const auto put_arrays = [&](fs::path name, std::istream& csv) {
+    put(name.replace_extension(".npz"), [&](const Sink& sink) { write_npz(csv, sink); });
+  };
+  std::vector<CsvTable> tables;
+  std::vector<Chunk> chunks;
+  {
+    const Snapshot moment = store.snapshot();  // short, for a running sweep waits at its next chunk
+    tables = coverage_report(scenario, store).tables;
+    chunks = stored_chunks(scenario, store);
   }
-  print(fmt::format("{} tables written to {}\n", report.tables.size(), target.string()));
+  for (const CsvTable& table : tables) {
+    std::istringstream csv(table.text);
+    put(table.name, [&](const Sink& sink) { sink(table.text); });
+    put_arrays(table.name, csv);
+  }
+  const bool has_rows = scenario.sweep.keep == Keep::seeds && !chunks.empty();
+  if (has_rows) {
+    put(seed_rows_file, [&](const Sink& sink) { write_seed_rows(scenario, store, chunks, sink); });
+    std::ifstream csv(target / seed_rows_file);
+    put_arrays(seed_rows_file, csv);
+  }
+  print(fmt::format("{} tables written to {}\n", tables.size() + std::size_t(has_rows), target.string()));
   return int(Exit::done);
 }
 

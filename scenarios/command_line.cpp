@@ -79,9 +79,12 @@ int dispatch(const CLI::App& app, const Request& request) {
   if (command == "list") return command_list();
   if (command == "explain") return command_explain(request.subject);
   if (command == "plot") return command_plot(request.subject);
-  if (command == "export") return command_export(request.subject);
   if (command == "doctor") return command_doctor();
+  if (!(request.options.checkpoint_every >= 0.0 && request.options.checkpoint_every <= 1e9))
+    throw Failure(Exit::bad_scenario,
+                  fmt::format("--checkpoint-every {}: must be from 0 to 1e9", request.options.checkpoint_every));
   install_signal_handlers();
+  if (command == "export") return command_export(request.subject);
   if (command == "evaluate") return command_evaluate(request.subject);
   if (command == "verify") return command_verify(request.suite, request.options);
   if (command == "merge") return command_merge(request.subject, request.shards, request.options.json);
@@ -107,8 +110,7 @@ void describe(CLI::App& app, Request& request) {
       ->needs("--out");
   run.add_option("--checkpoint-every", request.options.checkpoint_every,
                  "seconds between two checkpoints of a flow in the folder of --out; without effect on results")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 1e9));
+      ->capture_default_str();
   run.add_flag("--dry-run", request.options.dry_run, "print the effective scenario with its memory and cost, and stop");
   run.add_option("--shard", request.shard, "i/n: only part i, from 0, of n parts of a sweep; phaselock merge joins them");
   CLI::App& merge = *app.add_subcommand("merge", "join the shards of a sweep into one run folder; may be repeated as they grow");

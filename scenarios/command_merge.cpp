@@ -7,6 +7,7 @@
 #include "commands.hpp"
 #include "coverage_report.hpp"
 #include "run_output.hpp"
+#include "seed_rows.hpp"
 #include "sweep.hpp"
 
 namespace phaselock {
@@ -34,7 +35,10 @@ int command_merge(const std::string& out, const std::vector<std::string>& shards
   }
   const Report report = coverage_report(scenario, store);
   const std::string document = dump(result_document(scenario, report, started));
-  if (!folder.finished()) write_run(folder, document, report);
+  if (!folder.finished()) {
+    put_seed_rows(scenario, store, folder);
+    write_run(folder, document, report);
+  }
   print(json ? document : fmt::format("{}\nwritten to {}\n", fmt::join(report.summary, "\n"), out));
   return int(Exit::done);
 }

@@ -73,25 +73,26 @@ Cost search_cost(const Scenario& scenario, const Sizes& n) {
           contexts * (steps * scenario.search.starts + patterns)};
 }
 
-/// Of counts alone, memory does not grow with the seeds, but with those of a chunk.
+/// Memory does not grow with the seeds, but with those of a chunk.
 Cost coverage_cost(const Scenario& scenario, const Sizes& n) {
   const double seeds = double(scenario.sweep.seeds),
                at_once = std::min(seeds, scenario.sweep.chunk > 0 ? scenario.sweep.chunk : 8192.0);
   const bool fixed = is_static(scenario);
   const double flow = fixed ? copies * 2 * n.H * n.S * number : flow_cost(scenario, n, false).bytes;
-  const double rows = scenario.sweep.keep == Keep::seeds ? seeds * (60 + 3 * n.H) : 0;  // of the table of seeds
-  return {rows + threads() * (at_once * (128 + 4 * n.H) + flow),
+  return {threads() * (at_once * (256 + 4 * n.H + 20 * n.H * n.S) + flow),
           seeds * stages * flow_steps(scenario.flow) * (fixed ? 1 : context_count(scenario))};
 }
 
-/// All cells of a sweep: the largest memory, and the sum of the work.
-Cost sweep_cost(const Scenario& scenario) {
+/// All cells of a sweep: the largest memory of one, the rows of all seeds if they are kept in memory, and the sum of the work.
+Cost sweep_cost(const Scenario& scenario, bool in_memory) {
   Cost cost{0, 0};
+  double rows = 0;
   for (const Scenario& cell : sweep_cells(scenario)) {
     const Cost of_cell = coverage_cost(cell, Sizes(cell.model));
     cost = {std::max(cost.bytes, of_cell.bytes), cost.evaluations + of_cell.evaluations};
+    if (in_memory && cell.sweep.keep == Keep::seeds) rows += double(cell.sweep.seeds) * (60 + 3 * cell.model.heads);
   }
-  return cost;
+  return {cost.bytes + rows, cost.evaluations};
 }
 
 /// Largest value of a number over a diagram, given the one that it has off the axes.
@@ -131,7 +132,7 @@ Cost estimate(const Scenario& scenario, bool tables) {
     case Kind::search:
       return search_cost(scenario, n);
     case Kind::coverage:
-      return sweep_cost(scenario);
+      return sweep_cost(scenario, !tables);
     case Kind::toy:
       return {double(tables ? scenario.flow.max_steps : 0) * 4 * 3 * number, stages * flow_steps(scenario.flow)};
     case Kind::stability:

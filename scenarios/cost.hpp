@@ -13,7 +13,8 @@ struct Cost {
   double evaluations;  ///< losses with gradient of one context (static flows: of one model), a rough number
 };
 
-/// `tables`: whether every step is kept, for the tables of a run folder. Reads the header of geometry.file.
+/// `tables`: whether there is a run folder: every step is kept for its tables. Without one, a sweep keeps its rows in memory. Reads
+/// the header of geometry.file.
 Cost estimate(const Scenario& scenario, bool tables);
 
 /// Memory a run may take: three quarters of the machine's.

@@ -20,7 +20,7 @@ Json estimate_json(const Estimate& e) {
 }
 
 Json fit_json(const GoodnessOfFit& fit) {
-  return {{"statistic", fit.statistic}, {"degrees", fit.degrees}, {"p_value", fit.p_value}};
+  return {{"statistic", fit.statistic}, {"degrees", fit.degrees}, {"p_value", number(fit.p_value)}};
 }
 
 std::string_view name(FitMethod method) {
@@ -96,22 +96,30 @@ std::string interval_text(const Estimate& e) {
   return fmt::format("{:.4f} [{:.4f}, {:.4f}]", e.value, e.interval.low, e.interval.high);
 }
 
+/// Shares and tests of the seeds that selected.
+std::vector<std::string> selected_summary(const CellFacts& f) {
+  std::vector<std::string> lines;
+  for (std::size_t k = 0; k < f.distinct.size() && k < 8; ++k)
+    lines.push_back(fmt::format("{} distinct: {:>8}  {}  independent choices: {:.4f}", k + 1, f.distinct[k],
+                                interval_text(f.distinct_shares[k]), f.occupancy_law[k]));
+  if (f.model.heads > 1) lines.push_back(fmt::format("some heads collide: {} (95% interval)", interval_text(f.collided.estimate)));
+  if (std::isfinite(f.pairs.correlation.value))
+    lines.push_back(fmt::format("correlation of two heads' positions: {}", interval_text(f.pairs.correlation)));
+  lines.push_back(fmt::format("occupancy law of independent choices: statistic {:.4g}, p = {:.3g}", f.occupancy_fit.test.statistic,
+                              f.occupancy_fit.test.p_value));
+  lines.push_back(
+      fmt::format("uniform positions: chi-square {:.4g}, p = {:.3g}", f.position_fit.statistic, f.position_fit.p_value));
+  return lines;
+}
+
 std::vector<std::string> one_cell_summary(const Cell& cell) {
   const CellFacts& f = cell.facts;
   std::vector<std::string> lines = {fmt::format("coverage: {} of {} seeds selected, {} did not; {} certified", f.selected.count,
                                                 f.seeds, f.seeds - f.selected.count, f.certified.count),
                                     fmt::format("model: {}; kappa = {:.6g}, {} gates", model_text(f.model),
                                                 cell.scenario.geometry.kappa, axis_value(cell.scenario, "gates.class"))};
-  if (f.seeds == 0) return lines;
-  for (std::size_t k = 0; k < f.distinct.size() && k < 8; ++k)
-    lines.push_back(fmt::format("{} distinct: {:>8}  {}  independent choices: {:.4f}", k + 1, f.distinct[k],
-                                interval_text(f.distinct_shares[k]), f.occupancy_law[k]));
-  lines.push_back(fmt::format("some heads collide: {} (95% interval)", interval_text(f.collided.estimate)));
-  lines.push_back(fmt::format("correlation of two heads' positions: {}", interval_text(f.pairs.correlation)));
-  lines.push_back(fmt::format("occupancy law of independent choices: statistic {:.4g}, p = {:.3g}", f.occupancy_fit.test.statistic,
-                              f.occupancy_fit.test.p_value));
-  lines.push_back(
-      fmt::format("uniform positions: chi-square {:.4g}, p = {:.3g}", f.position_fit.statistic, f.position_fit.p_value));
+  if (f.selected.count > 0)
+    for (std::string& line : selected_summary(f)) lines.push_back(std::move(line));
   if (f.escaped > 0)
     lines.push_back(fmt::format("median escape time: {:.4g} [{:.4g}, {:.4g}]", f.escape_median.value, f.escape_median.interval.low,
                                 f.escape_median.interval.high));
@@ -142,12 +150,11 @@ std::vector<std::string> sweep_summary(const Scenario& scenario, const std::vect
 }  // namespace
 
 Report coverage_report(const Scenario& scenario, const SweepStore& store) {
-  const Snapshot snapshot = store.snapshot();
   store.check(write_scenario(scenario));
   const std::vector<Cell> cells = read_cells(scenario, store);
   Report report;
   report.results = sweep_json(scenario, cells, store);
-  report.tables = coverage_tables(scenario, cells, store);
+  report.tables = coverage_tables(scenario, cells);
   report.summary = scenario.sweep.over.empty() ? one_cell_summary(cells.front()) : sweep_summary(scenario, cells);
   const std::string seed = scenario.sweep.seeds > 1 ? "SEED" : std::to_string(scenario.sweep.first_seed);
   report.summary.push_back("one seed alone: " + redo_command(scenario, cells.front().scenario, seed));

@@ -146,29 +146,11 @@ CsvTable escape_law_table(const std::vector<Cell>& cells) {
   return table;
 }
 
-CsvTable seeds_table(const Scenario& scenario, const std::vector<Cell>& cells, const SweepStore& store) {
-  std::string header = "cell,seed,outcome,t,escape,residual,certified";
-  for (int h = 0; h < scenario.model.heads; ++h) header += fmt::format(",head{}", h);
-  CsvTable table(
-      "seeds.csv",
-      "seed: of the start; outcome: of the flow; t: time reached; escape: time at which it left the saddle; residual: largest "
-      "1 - p; certified: inside a proved trapping box; head0, ...: key offset of each head, -1 where none",
-      header);
-  for (const Cell& cell : cells)
-    store.for_each_seed(cell.index, [&](const StoredSeed& seed) {
-      std::string heads = seed.selection;
-      std::replace(heads.begin(), heads.end(), ' ', ',');
-      table.row(cell.index, seed.seed, seed.outcome, seed.t, seed.escape, seed.residual, int(seed.certified), heads);
-    });
-  return table;
-}
-
 }  // namespace
 
-std::vector<CsvTable> coverage_tables(const Scenario& scenario, const std::vector<Cell>& cells, const SweepStore& store) {
+std::vector<CsvTable> coverage_tables(const Scenario& scenario, const std::vector<Cell>& cells) {
   std::vector<CsvTable> tables = {cells_table(scenario, cells), coverage_table(cells), positions_table(cells), shapes_table(cells),
                                   pairs_table(cells),           escape_table(cells),   escape_law_table(cells)};
-  if (scenario.sweep.keep == Keep::seeds) tables.push_back(seeds_table(scenario, cells, store));
   std::erase_if(tables, [](const CsvTable& table) { return std::count(table.text.begin(), table.text.end(), '\n') == 2; });
   return tables;
 }

@@ -8,8 +8,8 @@
 
 namespace phaselock {
 
-/// Of `scenario`'s cells: cells, coverage, positions, shapes, pairs, escape, escape_law and, where rows of seeds were kept, seeds.
-/// Tables without a row are left out.
-std::vector<CsvTable> coverage_tables(const Scenario& scenario, const std::vector<Cell>& cells, const SweepStore& store);
+/// Of `scenario`'s cells: cells, coverage, positions, shapes, pairs, escape, escape_law. Tables
+/// without a row are left out.
+std::vector<CsvTable> coverage_tables(const Scenario& scenario, const std::vector<Cell>& cells);
 
 }  // namespace phaselock

@@ -66,4 +66,8 @@ fs::path find_scenario(const std::string& name) {
                 fmt::format("{}: no such file, nor a shipped scenario of that name (phaselock list names them)", name));
 }
 
+std::string shipped_name(const fs::path& file) {
+  return file.parent_path() == data_folder() / "scenarios" ? file.stem().string() : file.string();
+}
+
 }  // namespace phaselock

@@ -21,4 +21,7 @@ std::vector<std::filesystem::path> shipped_scenarios();
 /// there is neither.
 std::filesystem::path find_scenario(const std::string& name);
 
+/// What find_scenario() takes for a scenario's file, wherever it is called from if it is a shipped one.
+std::string shipped_name(const std::filesystem::path& file);
+
 }  // namespace phaselock

@@ -13,10 +13,11 @@
 #include <sstream>
 #include <string_view>
 #include <system_error>
-#include <utility>
 #include <vector>
 
+#include "descriptor.hpp"
 #include "files.hpp"
+#include "put_file.hpp"
 
 namespace phaselock {
 
@@ -25,49 +26,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char *lock_name = "run.lock", *partial_name = ".partial", *scenario_name = "scenario.toml";
-
-/// An open file; false if it could not be opened.
-class Descriptor {
- public:
-  Descriptor(const fs::path& path, int flags) : number_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
-  ~Descriptor() { close(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  explicit operator bool() const { return number_ >= 0; }
-  int number() const { return number_; }
-  int release() { return std::exchange(number_, -1); }
-  bool close() { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
-
- private:
-  int number_;
-};
-
-/// Repeats a system call that a signal cut short.
-template <class Call>
-auto whole(Call call) {
-  auto result = call();
-  while (result < 0 && errno == EINTR) result = call();
-  return result;
-}
-
-/// Writes a file through to the disk; errno says why it failed.
-bool write_through(const fs::path& path, std::string_view text) {
-  Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC);
-  if (!file) return false;
-  while (!text.empty()) {
-    const auto count = whole([&] { return ::write(file.number(), text.data(), text.size()); });
-    if (count < 0) return false;
-    text.remove_prefix(std::size_t(count));
-  }
-  return whole([&] { return fsync(file.number()); }) == 0 && file.close();
-}
-
-/// Makes a rename in this folder last.
-bool sync_folder(const fs::path& folder) {
-  const Descriptor directory(folder, O_RDONLY | O_DIRECTORY);
-  return directory && (whole([&] { return fsync(directory.number()); }) == 0 || errno == EINVAL);  // some file systems have no such
-}
 
 /// Whether the open file is still the one of that name.
 bool is_named(const Descriptor& file, const fs::path& path) {
@@ -94,16 +52,6 @@ std::vector<std::string> settings(const std::string& scenario) {
 }
 
 }  // namespace
-
-void put_file(const fs::path& path, const fs::path& partial, const std::string& text) {
-  std::error_code error;
-  fs::create_directories(path.parent_path(), error);
-  if (error) throw cannot_write(path, error.message());
-  if (write_through(partial, text) && rename(partial.c_str(), path.c_str()) == 0 && sync_folder(path.parent_path())) return;
-  const int why = errno;
-  fs::remove(partial, error);
-  throw cannot_write(path, std::strerror(why));
-}
 
 std::string first_difference(const std::string& stored, const std::string& asked) {
   const std::vector<std::string> a = settings(stored), b = settings(asked);
@@ -134,7 +82,7 @@ LiveFolder::~LiveFolder() {
 void LiveFolder::open(const std::string& scenario, bool resume) {
   const auto refuse = [&](bool begun) {
     if (!resume) throw cannot_write(path_, "is not empty; it must be new or empty, or --resume continues the run in it");
-    if (!begun) throw cannot_write(path_, "holds files, but no scenario.toml of a run to resume");
+    if (!begun) throw cannot_write(path_, "holds files, but no scenario.toml of a run");
   };
   const bool complete = finished();
   if (!complete || holds(lock_name)) {
@@ -186,8 +134,7 @@ bool LiveFolder::empty() const {
 void LiveFolder::compare(const std::string& scenario) const {
   const std::string difference = first_difference(read_text(path_ / scenario_name, 1 << 20), scenario);
   if (!difference.empty())
-    throw Failure(Exit::bad_scenario,
-                  fmt::format("--resume: {} is of another scenario: {}", (path_ / scenario_name).string(), difference));
+    throw Failure(Exit::bad_scenario, fmt::format("{}: is of another scenario: {}", (path_ / scenario_name).string(), difference));
 }
 
 bool LiveFolder::holds(const fs::path& name) const {
@@ -196,6 +143,10 @@ bool LiveFolder::holds(const fs::path& name) const {
 }
 
 void LiveFolder::write(const fs::path& name, const std::string& text) const { put_file(path_ / name, path_ / partial_name, text); }
+
+void LiveFolder::write(const fs::path& name, const Produce& produce) const {
+  put_file(path_ / name, path_ / partial_name, produce);
+}
 
 void LiveFolder::remove(const fs::path& name) const {
   std::error_code ignored;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "new_folders.hpp"
+#include "put_file.hpp"
 
 namespace phaselock {
 
@@ -36,6 +37,7 @@ class LiveFolder {
   /// Puts a file in place, whole and on the disk, or not at all: an older one of this name then stays. `name` may hold folders.
   /// For one thread at a time. Throws Failure (cannot_write).
   void write(const std::filesystem::path& name, const std::string& text) const;
+  void write(const std::filesystem::path& name, const Produce& produce) const;
 
   /// The scenario alone is worth keeping: the run was interrupted, and is to be resumed.
   void keep() { kept_ = true; }
@@ -55,10 +57,6 @@ class LiveFolder {
   int lock_ = -1;  ///< of run.lock
   bool resumes_ = false, kept_ = false;
 };
-
-/// Puts a file in place, whole and on the disk, or not at all; `partial` is where it is written first, on the same file system.
-/// Throws Failure (cannot_write).
-void put_file(const std::filesystem::path& path, const std::filesystem::path& partial, const std::string& text);
 
 /// How two effective scenarios differ first, in words; empty if only in their comments.
 std::string first_difference(const std::string& stored, const std::string& asked);

@@ -10,11 +10,11 @@ namespace phaselock {
 namespace fs = std::filesystem;
 
 Failure cannot_write(const fs::path& path, const std::string& why) {
-  return Failure(Exit::cannot_write, fmt::format("--out {}: {}", path.string(), why));
+  return Failure(Exit::cannot_write, fmt::format("{}: {}", path.string(), why));
 }
 
 fs::path run_folder_path(const fs::path& target) {
-  if (target.empty()) throw Failure(Exit::bad_scenario, "--out: must name a folder that is new or empty");
+  if (target.empty()) throw Failure(Exit::bad_scenario, "the folder to write to has no name; it must be new or empty");
   std::error_code error;
   fs::path path = fs::weakly_canonical(fs::absolute(target), error);
   if (error) throw cannot_write(target, error.message());

@@ -9,7 +9,7 @@
 
 namespace phaselock {
 
-/// `--out FOLDER: why`, exit code cannot_write.
+/// `PATH: why`, exit code cannot_write.
 Failure cannot_write(const std::filesystem::path& path, const std::string& why);
 
 /// Where a run folder is to be: `target` without "..", links and a slash at the end. Throws Failure: bad_scenario if it is empty,

@@ -1,6 +1,7 @@
 // kind = "coverage": which positions the heads take, over seeds, in every cell of a sweep.
 #include "coverage_report.hpp"
 #include "live_folder.hpp"
+#include "seed_rows.hpp"
 #include "sweep.hpp"
 
 namespace phaselock {
@@ -9,6 +10,7 @@ Report run_coverage(const Scenario& scenario, RunContext& context) {
   SweepStore store = open_store(scenario, context.folder, context.shard);
   context.progress.begin("coverage", "seeds");
   run_chunks(scenario, store, [&](std::int64_t done, std::int64_t all) { context.progress.update(double(done), double(all)); });
+  if (context.folder) put_seed_rows(scenario, store, *context.folder);
   return coverage_report(scenario, store);
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "files.hpp"
+#include "occupancy.hpp"
 #include "schema.hpp"
 #include "sweep_axes.hpp"
 #include "toml.hpp"
@@ -44,6 +45,7 @@ Setting parse_override(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) throw Failure(Exit::bad_scenario, place + ": must be KEY=VALUE");
   Setting setting{text.substr(0, equals), {}, place};
+  std::erase(setting.path, '"');  // of sweep.over."model.beta", as a file has it
   const std::string value = text.substr(equals + 1);
   setting.value.data = value;
   try {
@@ -118,6 +120,8 @@ void apply_axis(const Setting& setting, Scenario& scenario) {
 
 void apply(const Setting& setting, Scenario& scenario) {
   if (setting.path.rfind(axis_prefix, 0) == 0) return apply_axis(setting, scenario);
+  if (setting.path + "." == axis_prefix)
+    throw Failure(Exit::bad_scenario, setting.place + ": sweep.over takes keys, as in sweep.over.model.beta = [1.0, 4.0]");
   const Key* key = find_key(setting.path);
   if (!key) throw Failure(Exit::bad_scenario, setting.place + ": " + unknown_key(setting.path, scenario.kind));
   if (!key->applies_to(scenario.kind))
@@ -163,6 +167,15 @@ void check_annealing(const Scenario& s) {
   for (const std::string key : {"coordination.anneal_beta", "coordination.anneal_vocabulary"})
     if (s.is_given(key) && !s.is_given("coordination.anneal_until"))
       throw s.failure(key, key + " has no effect without coordination.anneal_until, the time until which it holds");
+}
+
+/// A coverage run counts shapes of occupancy.
+void check_shapes(const Scenario& s) {
+  try {
+    occupancy_shapes(s.model.heads, s.model.phases());
+  } catch (const DomainError& error) {
+    throw s.failure("model.heads", fmt::format("model.heads = {}: {}", s.model.heads, error.what()));
+  }
 }
 
 void check_times(const Scenario& s) {
@@ -240,6 +253,7 @@ void check(Scenario& scenario, bool is_cell) {
   } catch (const DomainError& error) {
     throw scenario.failure(error);
   }
+  if (scenario.kind == Kind::coverage) check_shapes(scenario);
   if (scenario.kind == Kind::stability) check_stability(scenario);
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "failure.hpp"
+#include "interrupt.hpp"
 
 namespace phaselock {
 
@@ -13,6 +14,7 @@ namespace {
 Failure failure(sqlite3* handle, const std::string& name) {
   const int code = handle ? sqlite3_errcode(handle) & 0xff : SQLITE_NOMEM;
   const std::string message = fmt::format("{}: {}", name, handle ? sqlite3_errmsg(handle) : "out of memory");
+  if (code == SQLITE_BUSY) check_interrupt();
   switch (code) {
     case SQLITE_CANTOPEN:
     case SQLITE_AUTH:
@@ -26,7 +28,15 @@ Failure failure(sqlite3* handle, const std::string& name) {
   }
 }
 
-constexpr int busy_milliseconds = 30000;
+/// Waits for a program that reads while this one writes, up to an hour, unless interrupted; says so after some seconds.
+int wait_for_others(void* handle, int tries) {
+  constexpr int milliseconds = 20, tell_after = 500, most = 180000;
+  if (interrupt_flag() || tries >= most) return 0;
+  if (tries == tell_after)
+    fmt::print(stderr, "{}: waits for another program that reads it\n", sqlite3_db_filename(static_cast<sqlite3*>(handle), "main"));
+  sqlite3_sleep(milliseconds);
+  return 1;
+}
 
 }  // namespace
 
@@ -38,7 +48,7 @@ Database::Database(const std::filesystem::path& file) : name_(file.empty() ? "sw
                                    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
   handle_.reset(handle);
   if (code != SQLITE_OK) throw failure(handle, name_);
-  sqlite3_busy_timeout(handle, busy_milliseconds);
+  sqlite3_busy_handler(handle, wait_for_others, handle);
 }
 
 void Database::run(const std::string& sql) {

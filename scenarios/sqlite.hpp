@@ -17,8 +17,9 @@ std::string sqlite_version();
 class Database {
  public:
   /// Opens a file, made if it is missing; an empty path is a database in memory. Throws Failure: cannot_read if it cannot be
-  /// opened, bad_data if it is no database, cannot_write for a full disk and the like, in this and every later call. Opened for
-  /// writing where the file allows it even if it is only read: what a killed process left half done is then undone.
+  /// opened, bad_data if it is no database, cannot_write for a full disk and the like, in this and every later call; Interrupted
+  /// while it waits for other programs that use the file. Opened for writing where the file allows it even if it is only read: what
+  /// a killed process left half done is then undone.
   explicit Database(const std::filesystem::path& file);
 
   /// Runs statements that return nothing.

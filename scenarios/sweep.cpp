@@ -8,6 +8,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "files.hpp"
 #include "gates.hpp"
 #include "inputs.hpp"
 #include "interrupt.hpp"
@@ -19,7 +20,8 @@ namespace phaselock {
 
 namespace {
 
-/// Seeds of a whole chunk: about half a second of static flows, some seconds of linear ones.
+/// Seeds of a whole chunk: about half a second of static flows, some seconds of linear ones. Stores do not hold it: other numbers
+/// would need another schema version.
 std::int64_t chunk_size(const Scenario& cell) {
   if (cell.sweep.chunk > 0) return cell.sweep.chunk;
   return is_static(cell) ? 8192 : 8;
@@ -81,6 +83,19 @@ std::vector<SeedRecord> linear_records(const Scenario& cell, std::uint64_t first
   return records;
 }
 
+/// Visits all chunks of a sweep with their numbers among all, and whether they are stored.
+template <class Visit>
+void for_each_chunk(const Scenario& scenario, const SweepStore& store, Visit visit) {
+  const std::vector<Scenario> cells = sweep_cells(scenario);
+  const std::vector<CellRow> rows = cell_rows(scenario, cells);
+  std::int64_t number = 0;
+  for (std::size_t c = 0; c < cells.size(); ++c) {
+    const std::vector<bool> finished = store.finished(int(c), rows[c].chunks);
+    for (std::int64_t k = 0; k < rows[c].chunks; ++k)
+      visit(chunk_of(rows[c], cells[c], int(c), k), number++, bool(finished[std::size_t(k)]));
+  }
+}
+
 }  // namespace
 
 SweepStore open_store(const Scenario& scenario, const LiveFolder* folder, Shard shard) {
@@ -105,12 +120,16 @@ SweepStore open_store(const Scenario& scenario, const LiveFolder* folder, Shard 
 
 void check_shard(const SweepStore& store, const LiveFolder& folder, Shard shard) {
   if (!(store.shard() == shard))
-    throw Failure(Exit::bad_scenario, fmt::format("--out {}: holds shard {}/{} of this sweep, not {}/{}", folder.path().string(),
+    throw Failure(Exit::bad_scenario, fmt::format("{}: holds shard {}/{} of this sweep, not {}/{}", folder.path().string(),
                                                   store.shard().index, store.shard().count, shard.index, shard.count));
 }
 
 Scenario stored_scenario(const SweepStore& store, const std::filesystem::path& folder) {
-  return parse_scenario(store.scenario(), (folder / "scenario.toml").string(), folder, {});
+  try {
+    return parse_scenario(store.scenario(), (folder / "scenario.toml").string(), folder, {});
+  } catch (const Failure& failure) {
+    throw Failure(Exit::bad_data, fmt::format("{}: damaged: its scenario: {}", store.name(), failure.what()));
+  }
 }
 
 SweepSize sweep_size(const Scenario& scenario, const SweepStore& store) {
@@ -138,27 +157,30 @@ Chunk chunk_of(const CellRow& row, const Scenario& cell, int index, std::int64_t
   return {index, number, cell.sweep.first_seed + std::uint64_t(before), std::min(size, row.seeds - before)};
 }
 
+std::vector<Chunk> stored_chunks(const Scenario& scenario, const SweepStore& store) {
+  std::vector<Chunk> chunks;
+  for_each_chunk(scenario, store, [&](const Chunk& chunk, std::int64_t, bool is_stored) {
+    if (is_stored) chunks.push_back(chunk);
+  });
+  return chunks;
+}
+
 std::vector<SeedRecord> run_seeds(const Scenario& cell, std::uint64_t first, std::int64_t seeds) {
   return is_static(cell) ? static_records(cell, first, seeds) : linear_records(cell, first, seeds);
 }
 
 void run_chunks(const Scenario& scenario, SweepStore& store, const std::function<void(std::int64_t, std::int64_t)>& progress) {
   const std::vector<Scenario> cells = sweep_cells(scenario);
-  const std::vector<CellRow> rows = cell_rows(scenario, cells);
   std::vector<Chunk> work;
-  std::int64_t done = 0, all = 0, number = 0;
-  for (std::size_t c = 0; c < cells.size(); ++c) {
-    const std::vector<bool> finished = store.finished(int(c), rows[c].chunks);
-    for (std::int64_t k = 0; k < rows[c].chunks; ++k, ++number) {
-      if (number % store.shard().count != store.shard().index) continue;
-      const Chunk chunk = chunk_of(rows[c], cells[c], int(c), k);
-      all += chunk.seeds;
-      if (finished[std::size_t(k)])
-        done += chunk.seeds;
-      else
-        work.push_back(chunk);
-    }
-  }
+  std::int64_t done = 0, all = 0;
+  for_each_chunk(scenario, store, [&](const Chunk& chunk, std::int64_t number, bool is_stored) {
+    if (number % store.shard().count != store.shard().index) return;
+    all += chunk.seeds;
+    if (is_stored)
+      done += chunk.seeds;
+    else
+      work.push_back(chunk);
+  });
   progress(done, all);
   std::mutex storing;  // one writer
   tbb::parallel_for(std::size_t(0), work.size(), [&](std::size_t k) {
@@ -176,7 +198,7 @@ void run_chunks(const Scenario& scenario, SweepStore& store, const std::function
 
 std::string redo_command(const Scenario& scenario, const Scenario& cell, const std::string& seed) {
   std::string command = fmt::format("phaselock run {} --set sweep.seeds=1 --set sweep.first_seed={} --set sweep.keep=seeds",
-                                    shell_word(scenario.source), seed);
+                                    shell_word(shipped_name(scenario.source)), seed);
   const auto set = [&](const std::string& key) {
     command += " --set " + shell_word(fmt::format("{}={}", key, axis_value(cell, key)));
   };

@@ -19,7 +19,7 @@ SweepStore open_store(const Scenario& scenario, const LiveFolder* folder, Shard 
 /// Throws Failure (bad_scenario) unless the folder's store is of this shard.
 void check_shard(const SweepStore& store, const LiveFolder& folder, Shard shard);
 
-/// The scenario that a run folder's store belongs to.
+/// The scenario that a run folder's store belongs to. Throws Failure (bad_data) if it is damaged.
 Scenario stored_scenario(const SweepStore& store, const std::filesystem::path& folder);
 
 /// Seeds of all cells, and how many of them are stored.
@@ -33,6 +33,9 @@ std::vector<CellRow> cell_rows(const Scenario& scenario, const std::vector<Scena
 
 /// Chunk `number` of a cell.
 Chunk chunk_of(const CellRow& row, const Scenario& cell, int index, std::int64_t number);
+
+/// The chunks in the store, in the order of their cells and seeds.
+std::vector<Chunk> stored_chunks(const Scenario& scenario, const SweepStore& store);
 
 /// The flows of the seeds of one chunk, in order. The same bits on any thread and beside any others.
 std::vector<SeedRecord> run_seeds(const Scenario& cell, std::uint64_t first, std::int64_t seeds);

@@ -47,7 +47,7 @@ std::vector<TomlValue> range_values(std::string_view path, const TomlTable& rang
   const TomlValue *count = entry(range, "count"), *scale = entry(range, "scale");
   const auto* n = count ? std::get_if<std::int64_t>(&count->data) : nullptr;
   const auto* word = scale ? std::get_if<std::string>(&scale->data) : nullptr;
-  if (!from || !to || !std::isfinite(*from) || !std::isfinite(*to)) throw fail("from and to must be numbers");
+  if (!from || !to || !std::isfinite(*from) || !std::isfinite(*to)) throw fail("from and to must be finite numbers");
   if (!n || *n < 2 || *n > std::int64_t(most_values))
     throw fail(fmt::format("count must be a whole number from 2 to {}", most_values));
   if (scale && (!word || (*word != "linear" && *word != "log"))) throw fail("scale must be \"linear\" or \"log\"");
@@ -61,7 +61,10 @@ std::vector<TomlValue> range_values(std::string_view path, const TomlTable& rang
     const double part = double(k) / double(*n - 1);
     const double x = k == 0 ? *from : k + 1 == *n ? *to : log ? *from * std::pow(*to / *from, part) : *from + part * (*to - *from);
     const double rounded = whole ? std::round(x) : x;
-    if (whole && k > 0 && rounded == last) continue;  // whole numbers may round alike
+    if (k > 0 && rounded == last) {
+      if (whole) continue;  // whole numbers may round alike
+      throw fail("from and to are too close for so many values");
+    }
     last = rounded;
     TomlValue& value = values.emplace_back();
     if (whole)
@@ -96,6 +99,13 @@ void refuse_repeated(std::span<const SweepAxis> together) {
       throw wrong(place, fmt::format("{} of sweep.over was given at {} already: its cells would be computed twice", values,
                                      earlier->second));
   }
+}
+
+/// Refuses axes that change nothing in any cell.
+void refuse_idle(const Scenario& scenario, const std::vector<Scenario>& cells) {
+  for (const SweepAxis& axis : scenario.sweep.over)
+    if (std::none_of(cells.begin(), cells.end(), [&](const Scenario& cell) { return find_key(axis.key)->has_effect(cell); }))
+      throw wrong(axis.place, fmt::format("{} of sweep.over has no effect on any cell", axis.key));
 }
 
 bool fits(Scenario cell) {
@@ -163,7 +173,7 @@ SweepAxis read_axis(std::string_view path, const TomlValue& value, const std::st
                                    path, most_values));
   Scenario scratch;
   for (const TomlValue& item : axis.values)
-    if (const auto problem = store(*key, item, scratch)) throw wrong(place, *problem);
+    if (const auto problem = store(*key, item, scratch)) throw wrong(value_place(axis, item), *problem);
   return axis;
 }
 
@@ -206,6 +216,7 @@ std::vector<Scenario> sweep_cells(const Scenario& scenario) {
     }
     cells.push_back(std::move(cell));
   }
+  refuse_idle(scenario, cells);
   return cells;
 }
 

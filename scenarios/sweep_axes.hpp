@@ -25,7 +25,8 @@ std::string axis_value(const Scenario& cell, std::string_view key);
 
 /// One scenario for each cell, without axes, checked: with product, the last axis varies fastest; with zip, all vary together.
 /// A scenario without axes is its only cell. Throws Failure (bad_scenario) at the place of the key that does not fit, of the axis
-/// whose value makes a cell invalid, or of a value (with zip, of values together) that an axis takes twice; Interrupted.
+/// whose value makes a cell invalid, of a value (with zip, of values together) that an axis takes twice, or of an axis without
+/// effect; Interrupted.
 std::vector<Scenario> sweep_cells(const Scenario& scenario);
 
 }  // namespace phaselock

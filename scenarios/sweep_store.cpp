@@ -134,7 +134,7 @@ void SweepStore::add(const Chunk& chunk, const SeedCounts& counts, std::span<con
   Statement seed(database_, "INSERT INTO seed VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   for (std::size_t k = 0; k < rows.size(); ++k) {
     const SeedRecord& r = rows[k];
-    seed.bind(chunk.cell, std::int64_t(chunk.first + k), chunk.number, name(r.end.outcome), r.end.t, r.end.escape, r.end.residual,
+    seed.bind(chunk.cell, std::int64_t(chunk.first + k), chunk.number, phaselock::name(r.end.outcome), r.end.t, r.end.escape, r.end.residual,
               std::string_view(fmt::format("{}", fmt::join(r.end.selection, " "))), int(r.certified), r.agrees);
     seed.run();
   }
@@ -164,10 +164,11 @@ SeedCounts SweepStore::totals(int cell) const {
   return counts;
 }
 
-void SweepStore::for_each_seed(int cell, const std::function<void(const StoredSeed&)>& visit) const {
+void SweepStore::for_each_seed(const Chunk& chunk, const std::function<void(const StoredSeed&)>& visit) const {
   Statement row(database_,
-                "SELECT seed, outcome, t, escape_time, residual, selection, certified FROM seed WHERE cell = ? ORDER BY seed");
-  row.bind(cell);
+                "SELECT seed, outcome, t, escape_time, residual, selection, certified FROM seed WHERE cell = ? AND seed BETWEEN ? "
+                "AND ? ORDER BY seed");
+  row.bind(chunk.cell, std::int64_t(chunk.first), std::int64_t(chunk.first) + chunk.seeds - 1);
   while (row.step())
     visit({std::uint64_t(row.whole(0)), row.text(1), row.real(2), row.real(3), row.real(4), row.text(5), row.whole(6) != 0});
 }

@@ -56,7 +56,8 @@ class SweepStore {
   /// same seeds.
   void check(const std::string& scenario) const;
 
-  const std::string& scenario() const { return scenario_; }  ///< the effective one
+  const std::string& name() const { return database_.name(); }  ///< of its file
+  const std::string& scenario() const { return scenario_; }     ///< the effective one
   Shard shard() const { return shard_; }
 
   /// Stores a chunk as a whole, or not at all. Throws Failure (cannot_write). Rows for seeds only if asked for.
@@ -70,7 +71,7 @@ class SweepStore {
 
   std::int64_t finished_seeds(int cell) const;
   SeedCounts totals(int cell) const;
-  void for_each_seed(int cell, const std::function<void(const StoredSeed&)>& visit) const;
+  void for_each_seed(const Chunk& chunk, const std::function<void(const StoredSeed&)>& visit) const;
 
   /// Takes over the chunks of another store of the same sweep that are not there yet. Throws Failure (bad_data) if a chunk that
   /// both have differs, or if the other belongs to another scenario.

@@ -63,7 +63,10 @@ struct Writer {
     return text.size() <= 60 ? toml_quoted(text) : toml_quoted(text.substr(0, 57)) + "...";
   }
   std::string operator()(std::int64_t value) const { return fmt::to_string(value); }
-  std::string operator()(double value) const { return fmt::to_string(value); }
+  std::string operator()(double value) const {
+    const std::string text = fmt::to_string(value);
+    return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
+  }
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(TomlDate) const { return "a date"; }
 };

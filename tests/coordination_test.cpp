@@ -254,7 +254,8 @@ TEST_SUITE("fast") {
     CHECK_THROWS_AS(validate(usual, Coordination{.repulsion = -0.1}), DomainError);
     CHECK_THROWS_AS(validate(usual, Coordination{.repulsion = NAN}), DomainError);
     CHECK_THROWS_AS(validate(usual, Coordination{.anneal_until = -1.0}), DomainError);
-    CHECK_THROWS_AS(validate(usual, Coordination{.anneal_until = 1.0, .anneal_vocabulary = 15}), DomainError);
+    CHECK_THROWS_WITH_AS(validate(usual, Coordination{.anneal_until = 1.0, .anneal_vocabulary = 15}),
+                         doctest::Contains("coordination.anneal_vocabulary: model.vocabulary = 15 must be"), DomainError);
     CHECK_NOTHROW(validate(usual, Coordination{.anneal_vocabulary = 15}));  // for no time
     const Model crowded{4, 4, 4, 100, 1.0, 1.0};
     CHECK_THROWS_AS(validate(crowded, Coordination{.orthogonal = true}), DomainError);

@@ -125,12 +125,12 @@ TEST_SUITE("fast") {
     CHECK(has(opened(folder / "other", false), "is not empty"));
     CHECK(has(opened(folder / "other", true), "no scenario.toml"));
     CHECK(has(opened(folder / "other/a.txt", true), "is no folder"));
-    CHECK(has(opened("", true, Exit::bad_scenario), "--out"));
+    CHECK(has(opened("", true, Exit::bad_scenario), "no name"));
     folder.write("locked/a.txt", "x");
     folder.write("locked/run.lock", "");
     CHECK(has(opened(folder / "locked", true), "no scenario.toml"));
     CHECK(folder.listing() == Names{"other", "other/a.txt", "locked", "locked/a.txt"});
-    CHECK(has(opened(folder / "other/a.txt/run", false), "--out"));
+    CHECK(has(opened(folder / "other/a.txt/run", false), "Not a directory"));
   }
 
   TEST_CASE("another scenario is refused by its first key that differs; comments do not count") {

@@ -5,14 +5,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <sstream>
 #include <thread>
 
 #include "coverage_report.hpp"
+#include "files.hpp"
 #include "interrupt.hpp"
 #include "json.hpp"
 #include "npz.hpp"
 #include "program.hpp"
 #include "scenario.hpp"
+#include "seed_rows.hpp"
 #include "sweep.hpp"
 #include "sweep_axes.hpp"
 #include "sweep_store.hpp"
@@ -50,6 +53,12 @@ std::vector<SeedCounts> all_totals(const Scenario& scenario, const SweepStore& s
   std::vector<SeedCounts> totals;
   for (std::size_t c = 0; c < sweep_cells(scenario).size(); ++c) totals.push_back(store.totals(int(c)));
   return totals;
+}
+
+std::string seed_rows(const Scenario& scenario, const SweepStore& store) {
+  std::string text;
+  write_seed_rows(scenario, store, stored_chunks(scenario, store), [&](std::string_view piece) { text += piece; });
+  return text;
 }
 
 }  // namespace
@@ -101,7 +110,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("axes: what is wrong is named with its place") {
     const auto over = [](const std::string& line) { return error_of(base + "[sweep.over]\n" + line + "\n"); };
-    CHECK(over("\"model.beta\" = [1.0, -4.0]").find("x.toml:13:1: model.beta = -4 must be > 0") == 0);
+    CHECK(over("\"model.beta\" = [1.0, -4.0]").find("x.toml:13:22: model.beta = -4.0 must be > 0") == 0);
     CHECK(over("\"model.betta\" = [1.0]").find("x.toml:13:1: unknown key model.betta") == 0);
     CHECK(over("\"\" = [1.0]").starts_with("x.toml:13:1: unknown key \"\". Allowed are kind and the sections model, geometry"));
     CHECK(over("\"sweep.seeds\" = [1, 2]").find("x.toml:13:1: sweep.seeds cannot be swept") == 0);
@@ -113,6 +122,16 @@ TEST_SUITE("fast") {
     CHECK(over("\"model.beta\" = { from = 0.0, to = 2.0, count = 3, scale = \"log\" }").find("must be > 0") != std::string::npos);
     CHECK(over("\"model.beta\" = { from = 1.0, to = 2.0 }").find("count must be") != std::string::npos);
     CHECK(over("\"model.beta\" = { from = 1.0, to = 2.0, count = 2, step = 1 }").find("unknown key \"step\"") != std::string::npos);
+    const std::string close = "\"model.beta\" = { from = 1.0, to = 1.0000000000000002, count = 3 }";
+    CHECK(over(close).find("x.toml:13:1: model.beta of sweep.over: from and to are too close") == 0);
+    CHECK(over("\"model.beta\" = { from = 1.0, to = inf, count = 3 }").find("finite numbers") != std::string::npos);
+    CHECK(over("\"model.vocabulary\" = { from = 20.0, to = 30.0, count = 2 }").find("vocabulary = 20.0 must be a whole") !=
+          std::string::npos);
+    for (const std::string key : {"contexts.seed", "geometry.epsilon"})
+      CHECK(over("\"" + key + "\" = [0, 1]") == "x.toml:13:1: " + key + " of sweep.over has no effect on any cell");
+    CHECK(over("\"contexts.seed\" = [0, 1]\n\"gates.class\" = [\"static\", \"linear\"]") == "no error");
+    CHECK(error_of(base, {"sweep.over={\"model.beta\" = [1.0]}"}).find("sweep.over takes keys, as in") != std::string::npos);
+    CHECK(sweep_cells(parse(base, {"sweep.over.\"model.beta\"=[1.0, 2.0]"})).size() == 2);
     CHECK(over("\"model.vocabulary\" = [20, 8]").find("model.vocabulary") != std::string::npos);  // below L S
     CHECK(over("\"model.beta\" = [1.0, 2.0]\n\"model.gamma\" = [0.5]") == "no error");
     CHECK(error_of(base + "combine = \"zip\"\n[sweep.over]\n\"model.beta\" = [1.0, 2.0]\n\"model.gamma\" = [0.5]\n")
@@ -128,7 +147,8 @@ TEST_SUITE("fast") {
           "x.toml:13:27: model.beta = 1 of sweep.over was given at x.toml:13:22 already: its cells would be computed twice");
     CHECK(over("[sweep.over]\n\"model.gamma\" = [0.5, 1.0]\n\"gates.class\" = [\"static\",\n  \"static\"]\n")
               .starts_with("x.toml:15:3: gates.class = static of sweep.over was given at x.toml:14:18"));
-    CHECK(over("[sweep.over]\n\"model.beta\" = { from = 2.0, to = 2.0, count = 2 }\n").starts_with("x.toml:13:1: model.beta = 2"));
+    CHECK(over("[sweep.over]\n\"model.beta\" = { from = 2.0, to = 2.0, count = 2 }\n")
+              .starts_with("x.toml:13:1: model.beta of sweep.over: from"));
     CHECK(
         error_of(base, {"sweep.over.model.beta=[1.0, 1.0]"}).starts_with("--set sweep.over.model.beta=[1.0, 1.0]: model.beta = 1"));
     const std::string zip = "combine = \"zip\"\n[sweep.over]\n\"model.beta\" = [1.0, 1.0, 1.0]\n\"model.vocabulary\" = ";
@@ -234,11 +254,9 @@ TEST_SUITE("fast") {
     for (const int i : {2, 0, 1, 0, 2}) merged.merge(folder / std::to_string(i));
     CHECK(merged.totals(0) == whole.totals(0));
     CHECK(merged.finished_seeds(0) == 50);
-    std::vector<std::string> selections, expected;
-    merged.for_each_seed(0, [&](const StoredSeed& seed) { selections.push_back(seed.selection); });
-    whole.for_each_seed(0, [&](const StoredSeed& seed) { expected.push_back(seed.selection); });
-    CHECK(selections.size() == 50);
-    CHECK(selections == expected);
+    const std::string rows = seed_rows(scenario, merged);
+    CHECK(std::count(rows.begin(), rows.end(), '\n') == 2 + 50);
+    CHECK(rows == seed_rows(scenario, whole));
     { Database(folder / "1").run("UPDATE count SET n = n + 1 WHERE what = 'outcome'"); }
     CHECK_THROWS_WITH_AS(merged.merge(folder / "1"), doctest::Contains("do not add up"), Failure);
     {
@@ -301,6 +319,32 @@ TEST_SUITE("fast") {
           "phaselock run x.toml --set sweep.seeds=1 --set sweep.first_seed=5 --set sweep.keep=seeds --set model.beta=2");
   }
 
+  TEST_CASE("the printed command names a shipped scenario as every folder does") {
+    const fs::path file = find_scenario("escape-times");
+    const Scenario scenario = load_scenario(file, {});
+    CHECK(redo_command(scenario, sweep_cells(scenario).front(), "1").starts_with("phaselock run 22-escape-times --set"));
+    CHECK(find_scenario(shipped_name(file)) == file);
+  }
+
+  TEST_CASE("seeds none of which selects: no test speaks, nothing is estimated of them") {
+    const Scenario scenario = parse(base, {"flow.until=1", "sweep.seeds=4"});
+    SweepStore store = new_store(scenario);
+    run_all(scenario, store);
+    const Report report = coverage_report(scenario, store);
+    CHECK(report.results["selected"] == 0);
+    for (const std::string test : {"occupancy", "position_uniformity", "pair_independence"})
+      CHECK(report.results[test]["p_value"].is_null());
+    for (const std::string& line : report.summary) CHECK(line.find("nan") == std::string::npos);
+  }
+
+  TEST_CASE("a store whose scenario is damaged is named") {
+    const TempFolder folder;
+    new_store(parse(base), folder / "run.sqlite");
+    { Database(folder / "run.sqlite").run("UPDATE sweep SET scenario = 'kind = 3'"); }
+    CHECK_THROWS_WITH_AS(stored_scenario(SweepStore::open(folder / "run.sqlite"), folder.path()),
+                         doctest::Contains("run.sqlite: damaged: its scenario: "), Failure);
+  }
+
   TEST_CASE("starts past the escape have T = 0: earlier than all, and without a law of their change with rho") {
     const Scenario scenario = parse(base + "[sweep.over]\n\"initial.radius\" = [100.0, 1.0, 0.5]\n", {"sweep.seeds=60"});
     SweepStore store = new_store(scenario);
@@ -333,12 +377,49 @@ TEST_SUITE("fast") {
     CHECK(reader.finished_seeds(0) == 50);
   }
 
+  TEST_CASE("a writer waits for one who reads; asked to stop, it does") {
+    const TempFolder folder;
+    SweepStore writer = new_store(parse(base), folder / "a");
+    const SweepStore reader = SweepStore::open(folder / "a");
+    const Snapshot snapshot = reader.snapshot();
+    CHECK(reader.finished_seeds(0) == 0);
+    interrupt_flag() = true;
+    CHECK_THROWS_AS(writer.add({0, 0, 1, 16}, {{"outcome", {{"selected", 16}}}}, {}), Interrupted);
+    interrupt_flag() = false;
+    CHECK(writer.finished_seeds(0) == 0);
+  }
+
+  TEST_CASE("rows of seeds: cells of fewer heads leave the others empty; what comes while they are written is left out") {
+    const Scenario scenario = parse(base + "keep = \"seeds\"\n[sweep.over]\n\"model.heads\" = [1, 3]\n");
+    SweepStore store = new_store(scenario);
+    const std::vector<Scenario> cells = sweep_cells(scenario);
+    const auto add = [&](int cell, std::int64_t number) {
+      const Chunk chunk = chunk_of(cell_rows(scenario, cells)[std::size_t(cell)], cells[std::size_t(cell)], cell, number);
+      const std::vector<SeedRecord> seeds = run_seeds(cells[std::size_t(cell)], chunk.first, chunk.seeds);
+      store.add(chunk, count_seeds(cells[std::size_t(cell)].model, seeds), seeds);
+    };
+    add(0, 3), add(1, 3);
+    std::vector<std::string> pieces;
+    write_seed_rows(scenario, store, stored_chunks(scenario, store), [&](std::string_view piece) {
+      pieces.emplace_back(piece);
+      if (pieces.size() == 1) add(1, 0);
+    });
+    REQUIRE(pieces.size() == 2);  // one for each chunk of two seeds
+    CHECK(pieces[0].find("cell,seed,outcome,t,escape,residual,certified,head0,head1,head2\n0,49,selected,") != std::string::npos);
+    CHECK(pieces[0].ends_with(",,\n"));
+    CHECK(pieces[1].starts_with("1,49,selected,"));
+    CHECK(std::count(pieces[1].begin(), pieces[1].end(), ',') == 2 * 9);
+  }
+
   TEST_CASE("NumPy reads an archive of a table") {
     CsvTable csv("a.csv", "x: none", "x,y,z");
     csv.row(0.1, 3, "selected");
     csv.row(NAN, -4, "interior");
     const TempFolder folder;
-    folder.write("a.npz", npz(csv));
+    std::istringstream text(csv.text);
+    std::string archive;
+    write_npz(text, [&](std::string_view piece) { archive += piece; });
+    folder.write("a.npz", archive);
     const Outcome outcome = run({PHASELOCK_PYTHON, "-c",
                                  "import numpy as np; a = np.load('a.npz'); print(a['x'].tolist(), a['y'].tolist(), "
                                  "a['z'].tolist(), a['y'].dtype, len(a.files))"},
@@ -358,11 +439,10 @@ TEST_SUITE("threaded") {
       SweepStore store = new_store(scenario);
       run_all(scenario, store);
       totals.push_back(all_totals(scenario, store));
-      store.for_each_seed(1, [&](const StoredSeed& seed) { rows.push_back(seed.selection + std::to_string(seed.t)); });
+      rows.push_back(seed_rows(scenario, store));
     }
     CHECK(totals[0] == totals[1]);
-    REQUIRE(rows.size() == 100);
-    CHECK(std::equal(rows.begin(), rows.begin() + 50, rows.begin() + 50));
+    CHECK(rows[0] == rows[1]);
   }
 }
 

@@ -36,7 +36,13 @@ void validate(const Model& model, const Coordination& coordination) {
   };
   not_negative("repulsion", coordination.repulsion);
   not_negative("anneal_until", coordination.anneal_until);
-  if (coordination.anneal_until > 0.0) validate(annealed(model, coordination));
+  if (coordination.anneal_until > 0.0) {
+    try {
+      validate(annealed(model, coordination));
+    } catch (const DomainError& error) {
+      throw DomainError(fmt::format("coordination.anneal_vocabulary: {}", error.what()));
+    }
+  }
   if (coordination.orthogonal && model.heads > model.phases())
     throw DomainError(fmt::format("coordination.orthogonal: {} heads do not fit {} positions", model.heads, model.phases()));
 }

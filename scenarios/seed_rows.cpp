@@ -1,0 +1,51 @@
+#include "seed_rows.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "interrupt.hpp"
+#include "report.hpp"
+#include "sweep.hpp"
+#include "sweep_axes.hpp"
+
+namespace phaselock {
+
+namespace {
+
+int most_heads(const Scenario& scenario) {
+  int heads = 0;
+  for (const Scenario& cell : sweep_cells(scenario)) heads = std::max(heads, cell.model.heads);
+  return heads;
+}
+
+}  // namespace
+
+void write_seed_rows(const Scenario& scenario, const SweepStore& store, std::span<const Chunk> chunks, const Sink& sink) {
+  const int heads = most_heads(scenario);
+  std::string header = "cell,seed,outcome,t,escape,residual,certified";
+  for (int h = 0; h < heads; ++h) header += fmt::format(",head{}", h);
+  CsvTable table(
+      seed_rows_file,
+      "seed: of the start; outcome: of the flow; t: time reached; escape: time at which it left the saddle; residual: largest "
+      "1 - p; certified: inside a proved trapping box; head0, ...: key offset of each head, -1 where none, empty in cells of fewer",
+      header);
+  for (const Chunk& chunk : chunks) {
+    check_interrupt();
+    store.for_each_seed(chunk, [&](const StoredSeed& seed) {
+      std::string selection = seed.selection;
+      std::replace(selection.begin(), selection.end(), ' ', ',');
+      selection.append(std::size_t(heads - 1 - std::count(selection.begin(), selection.end(), ',')), ',');
+      table.row(chunk.cell, seed.seed, seed.outcome, seed.t, seed.escape, seed.residual, int(seed.certified), selection);
+    });
+    sink(std::exchange(table.text, {}));
+  }
+}
+
+void put_seed_rows(const Scenario& scenario, const SweepStore& store, const LiveFolder& folder) {
+  if (scenario.sweep.keep != Keep::seeds) return;
+  const std::vector<Chunk> chunks = stored_chunks(scenario, store);
+  if (chunks.empty()) return;
+  folder.write(seed_rows_file, [&](const Sink& sink) { write_seed_rows(scenario, store, chunks, sink); });
+}
+
+}  // namespace phaselock
