@@ -33,28 +33,32 @@ def draw_shares(axes: Axes, table: Table, key: str, law: str) -> None:
     axes.set_ylim(0, max(1.1 * tops.max(), 0.02))
 
 
-def count_name(table: Table, what: str) -> str:
-    total = np.nansum(table["count"]) if table.has("count") else 0
-    return f"{int(total):,} {what}" if total else ""
+def count_name(table: Table, what: str, seeds: int) -> str:
+    """How many were counted, and of how many seeds if not all selected."""
+    total = int(np.nansum(table["count"])) if table.has("count") else 0
+    others = f" of {seeds:,}" if what == "selected seeds" and seeds > total else ""
+    return f"{total:,} {what}{others}" if total else ""
 
 
 def draw(run: Run) -> Figure | None:
     panels = [panel for panel in (
-        ("coverage", "distinct", "occupancy", "distinct positions among the heads (count)", "share of seeds", "seeds"),
+        ("coverage", "distinct", "occupancy", "distinct positions among the heads (count)", "share of selected seeds",
+         "selected seeds"),
         ("positions", "position", "uniform", "selected key offset (0-based)", "share of selections", "selections"),
     ) if panel[0] in run.tables and run.tables[panel[0]].has("share")
         and len(run.tables[panel[0]].levels("cell")) == 1]
     if not panels:
         return None
+    seeds = int(run.tables["cells"]["seeds"][0]) if "cells" in run.tables else 0
     figure = new_page(7.0 if len(panels) > 1 else 4.6, 2.7, run.title, 1)
     for axes, (name, key, law, xlabel, ylabel, what) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels):
         draw_shares(axes, run.tables[name], key, law)
         axes.set_xlabel(xlabel)
         axes.set_ylabel(ylabel)
-        axes.set_title(count_name(run.tables[name], what))
+        axes.set_title(count_name(run.tables[name], what, seeds))
     names = {"coverage": "occupancy law", "positions": "uniform"}
     law_name = " (left) / ".join(names[panel[0]] for panel in panels) + (" (right)" if len(panels) > 1 else "")
     bar = Line2D([], [], color="black", marker="$\\mathrm{I}$", markersize=9, linestyle="")
     legend_below(figure, [Patch(**SHARE), bar, Line2D([], [], **LAW)],
-                 ["flow", "interval of the share", law_name], 3)
+                 ["flow", "95% interval (of seeds: simultaneous)", law_name], 3)
     return figure

@@ -6,7 +6,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-from page import DARK, GUIDE, LIGHT, MARKERS, TIME_LABEL, legend_below, new_page, plain_decades
+from page import DARK, GUIDE, LIGHT, MARKERS, legend_below, new_page, plain_decades
 from run_folder import Run
 from sweep import cell_texts, number_text
 from tables import Table
@@ -43,11 +43,12 @@ def draw_cells(axes: Axes, cells: Table, escape: Table) -> None:
     if high >= 30 * low:
         plain_decades(axes.xaxis)
     else:
-        places = MaxNLocator(6, steps=[1, 2, 5, 10]) if high < 4 * low else LogLocator(10, subs=(1, 2, 5))
+        digits = (1, 2, 5) if high >= 10 * low else (1, 1.5, 2, 2.5, 3, 4, 5, 7)
+        places = MaxNLocator(6, steps=[1, 2, 5, 10]) if high < 4 * low else LogLocator(10, subs=digits)
         ticks = [t for t in places.tick_values(low, high) if low / 1.08 <= t <= high * 1.08]
         axes.set_xticks(ticks, [number_text(t) for t in ticks])
         axes.set_xticks([], minor=True)
-    axes.set_xlabel(TIME_LABEL)
+    axes.set_xlabel("escape time $T$ (dimensionless)")
 
 
 def draw_law(axes: Axes, law: Table, cells: Table) -> list[tuple[Line2D, str]]:
@@ -89,11 +90,11 @@ def draw(run: Run) -> Figure | None:
     panels = figure.subplots(1, 2 if beside else 1, squeeze=False)[0]
     draw_cells(panels[0], cells, escape)
     some = f", {len(cells)} of {len(all_cells)} cells" if len(cells) < len(all_cells) else ""
-    panels[0].set_title(f"densities in $\\log t$, to a common height{some}" if len(cells) > 1 else "density in $\\log t$")
+    panels[0].set_title(f"densities in $\\log T$, to a common height{some}" if len(cells) > 1 else "density in $\\log T$")
     marks = draw_law(panels[1], law, all_cells) if beside else []
     if beside:
         panels[1].set_title("medians: law and flow (95% intervals)")
         marks.append((Line2D([], [], **GUIDE), "equal"))
     legend_below(figure, [Patch(facecolor=LIGHT, edgecolor=DARK), Line2D([], [], **MEDIAN)] + [mark for mark, _ in marks],
-                 ["seeds", "median"] + [text for _, text in marks], 4)
+                 ["seeds that escape", "median"] + [text for _, text in marks], 4)
     return figure

@@ -31,14 +31,18 @@ def draw(run: Run) -> Figure | None:
     axes = figure.subplots()
     drawn = draw_estimates(axes, cells, grid, "all_distinct")
     levels = [independent_levels(cells, coverage) for _, cells in lines]
-    if grid.x == "model.heads" or grid.x == "model.positions":
-        for (_, rows_of_line), level in zip(lines, levels):
-            axes.plot(rows_of_line[grid.x], level, **LAW)
-    else:  # one level on each line; often the same on all
-        for level in {values[0] for values in levels if np.isfinite(values[0])}:
-            axes.axhline(level, **LAW)
+    one_each = [len(np.unique(values)) == 1 for values in levels]
+    apart = len({values[0] for values in levels}) > 1 and all(one_each)
+    for (text, rows_of_line), values, one in zip(lines, levels, one_each):
+        if not one:
+            axes.plot(rows_of_line[grid.x], values, **LAW)
+        elif np.isfinite(values[0]):
+            axes.axhline(values[0], **LAW)
+            if apart:
+                axes.annotate(text, (0.995, values[0]), xycoords=("axes fraction", "data"), xytext=(0, 1), fontsize=6.5,
+                              textcoords="offset points", va="bottom", ha="right")
     axes.set_ylim(-0.03, 1.03)
-    axes.set_ylabel("all heads distinct (share of selected seeds)")
+    axes.set_ylabel("all heads distinct\n(share of selected seeds, 95% interval)")
     other = axes.secondary_yaxis("right", functions=(lambda share: 1 - share, lambda share: 1 - share))
     other.set_ylabel("some heads collide (share)")
     other.spines["right"].set_visible(True)

@@ -22,10 +22,13 @@ COORDINATION = "coordination."
 
 @dataclass(frozen=True)
 class Grid:
-    """Axes of a sweep that a figure can show: x, and one line for each level of `line` if there is one."""
+    """Axes of a sweep that a figure can show: x, and one line for each level of `line` if there is one.
+
+    `step` changes together with x."""
 
     x: str
     line: str | None
+    step: str | None = None
 
 
 def varied(cells: Table) -> list[str]:
@@ -42,7 +45,7 @@ def grid_of(cells: Table, first: str | None = None) -> Grid | None:
         return None
     sizes = [len(np.unique(cells[axis])) for axis in axes]
     if len(axes) == 2 and len(cells) != sizes[0] * sizes[1]:
-        return Grid(axes[0], None) if len(cells) == sizes[0] else None
+        return Grid(axes[0], None, axes[1]) if len(cells) == sizes[0] else None
     x = first if first in axes else axes[int(np.argmax(sizes))]
     return Grid(x, next((axis for axis in axes if axis != x), None))
 
@@ -122,6 +125,15 @@ def number_axis(axes: Axes, axis: str, values: np.ndarray) -> None:
         axes.set_xticks(values, [number_text(v) for v in values])
 
 
+def name_steps(axes: Axes, cells: Table, grid: Grid) -> None:
+    """Names what changes together with x: at the ticks where they are few, else in the label alone."""
+    axes.set_xlabel(f"{NUMBERS[grid.x][1]}, {NUMBERS[grid.step][1]} in step")
+    if len(cells) <= 8:
+        texts = [f"{number_text(x)}\n{part_text(grid.step, step.item())}" for x, step in zip(cells[grid.x], cells[grid.step])]
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.set_xticks(cells[grid.x], texts)
+
+
 def line_levels(cells: Table, grid: Grid) -> list[tuple[str, Table]]:
     """The cells of each line, in order of x, with what sets the line apart."""
     if grid.line is None:
@@ -133,6 +145,8 @@ def line_levels(cells: Table, grid: Grid) -> list[tuple[str, Table]]:
 def draw_estimates(axes: Axes, cells: Table, grid: Grid, name: str) -> list[tuple[ErrorbarContainer, str]]:
     """An estimate with its intervals against the grid's x; lines are set apart a little so that intervals stay legible."""
     number_axis(axes, grid.x, cells[grid.x])
+    if grid.step:
+        name_steps(axes, cells, grid)
     lines = line_levels(cells, grid)
     span = cells[grid.x].max() - cells[grid.x].min()
     drawn = []

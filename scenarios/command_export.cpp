@@ -7,6 +7,7 @@
 
 #include "commands.hpp"
 #include "coverage_report.hpp"
+#include "descriptor.hpp"
 #include "npz.hpp"
 #include "seed_rows.hpp"
 #include "sweep.hpp"
@@ -14,6 +15,21 @@
 namespace phaselock {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+/// The folder, made if it is missing, for this process alone. Throws Failure (cannot_write).
+Descriptor locked(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw cannot_write(folder, error.message());
+  Descriptor opened(folder, O_RDONLY | O_DIRECTORY);
+  const std::string why_not = opened ? take_lock(opened) : std::strerror(errno);
+  if (!why_not.empty()) throw cannot_write(folder, why_not);
+  return opened;
+}
+
+}  // namespace
 
 int command_export(const std::string& folder) {
   const SweepStore store = SweepStore::open(fs::path(folder) / store_file);
@@ -30,6 +46,7 @@ int command_export(const std::string& folder) {
     tables = coverage_report(scenario, store).tables;
     chunks = stored_chunks(scenario, store);
   }
+  const Descriptor lock = locked(target);
   for (const CsvTable& table : tables) {
     std::istringstream csv(table.text);
     put(table.name, [&](const Sink& sink) { sink(table.text); });

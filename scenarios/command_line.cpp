@@ -163,19 +163,19 @@ int command_line(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? int(Exit::done) : int(Exit::bad_scenario);
   } catch (const Failure& failure) {
-    fmt::print(stderr, "{}\n", failure.what());
+    tell(fmt::format("{}\n", failure.what()));
     return int(failure.exit());
   } catch (const DomainError& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    tell(fmt::format("{}\n", error.what()));
     return int(Exit::bad_scenario);
   } catch (const Interrupted&) {
-    fmt::print(stderr, "interrupted\n");
+    tell("interrupted\n");
     return int(Exit::interrupted);
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "out of memory\n");
+    tell("out of memory\n");
     return int(Exit::internal);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "internal error: {}\n", error.what());
+    tell(fmt::format("internal error: {}\n", error.what()));
     return int(Exit::internal);
   }
 }

@@ -6,6 +6,7 @@
 
 #include "commands.hpp"
 #include "coverage_report.hpp"
+#include "coverage_tables.hpp"
 #include "run_output.hpp"
 #include "seed_rows.hpp"
 #include "sweep.hpp"
@@ -23,7 +24,8 @@ int command_merge(const std::string& out, const std::vector<std::string>& shards
   }
   const Scenario scenario = stored_scenario(SweepStore::open(fs::path(shards.front()) / store_file), out);
   const std::string text = write_scenario(scenario);
-  for (const std::string& shard : shards) SweepStore::open(fs::path(shard) / store_file).check(text);  // before anything is written
+  for (const std::string& shard : shards)
+    check_store(scenario, SweepStore::open(fs::path(shard) / store_file));  // before anything is written
   const LiveFolder folder(out, text, true);
   SweepStore store = open_store(scenario, &folder, Shard{});
   for (const std::string& shard : shards) store.merge(fs::path(shard) / store_file);
@@ -33,7 +35,8 @@ int command_merge(const std::string& out, const std::vector<std::string>& shards
     print(json ? dump(state) : fmt::format("merged: {} of {} seeds; the others are not in these shards\n", size.done, size.seeds));
     return int(Exit::done);
   }
-  const Report report = coverage_report(scenario, store);
+  Report report = coverage_report(scenario, store);
+  leave_out_empty(report.tables);
   const std::string document = dump(result_document(scenario, report, started));
   if (!folder.finished()) {
     put_seed_rows(scenario, store, folder);

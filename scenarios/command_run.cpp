@@ -28,10 +28,10 @@ constexpr const char* state_file = "state.json";  ///< what an interrupted run n
 void warn(const Scenario& scenario) {
   if (scenario.kind == Kind::toy) return;
   for (const std::string& assumption : unmet_assumptions(scenario.model))
-    fmt::print(stderr, "warning: the theorems do not speak of this model: they assume {}\n", assumption);
+    tell(fmt::format("warning: the theorems do not speak of this model: they assume {}\n", assumption));
   if (scenario.kind == Kind::search && scenario.is_exact() && scenario.contexts.count > 1)
-    fmt::print(stderr, "warning: one context is searched instead of {}: at exact geometry all are equivalent\n",
-               scenario.contexts.count);
+    tell(fmt::format("warning: one context is searched instead of {}: at exact geometry all are equivalent\n",
+                     scenario.contexts.count));
 }
 
 /// How sure a coverage run of so many seeds can be, and how many a surer one takes.
@@ -113,7 +113,7 @@ int command_run(const std::string& file, const CommandOptions& options) {
     print_finished(*folder, scenario, options);
     return int(Exit::done);
   }
-  if (folder && folder->resumes()) fmt::print(stderr, "--resume: {}\n", going_on(*folder));
+  if (folder && folder->resumes()) tell(fmt::format("--resume: {}\n", going_on(*folder)));
   ProgressBar progress(options.quiet);
   RunContext context{progress, folder.has_value(), folder ? &*folder : nullptr, options.checkpoint_every,
                      options.shard.value_or(Shard{})};
@@ -132,7 +132,7 @@ int command_run(const std::string& file, const CommandOptions& options) {
   } catch (const Interrupted&) {
     progress.clear();
     if (folder) save_interrupted(*folder, context.state);
-    fmt::print(stderr, "interrupted{}\n", folder ? fmt::format("; {} is kept: --resume {}", *options.out, going_on(*folder)) : "");
+    tell(fmt::format("interrupted{}\n", folder ? fmt::format("; {} is kept: --resume {}", *options.out, going_on(*folder)) : ""));
     return int(Exit::interrupted);
   }
   return int(Exit::done);

@@ -47,9 +47,10 @@ std::string summary_of(const ClaimResult& result) {
 }
 
 std::string assumptions_text(const ClaimResult& result) {
+  std::vector<std::string> unmet;
   for (const Assumption& assumption : result.assumptions)
-    if (!assumption.holds) return "not met: " + assumption.text;
-  return "hold";
+    if (!assumption.holds) unmet.push_back(assumption.text);
+  return unmet.empty() ? "hold" : fmt::format("not met: {}", fmt::join(unmet, ", "));
 }
 
 std::string outcome_text(const ClaimResult& result) {
@@ -222,7 +223,7 @@ int command_verify(const std::string& what, const CommandOptions& options) {
       folder->write("state.json", dump(state));
       folder->commit();
     }
-    fmt::print(stderr, "interrupted{}\n", folder ? fmt::format("; what was done is noted in {}/state.json", *options.out) : "");
+    tell(fmt::format("interrupted{}\n", folder ? fmt::format("; what was done is noted in {}/state.json", *options.out) : ""));
     return int(Exit::interrupted);
   }
 }

@@ -5,6 +5,8 @@
 
 #include <cmath>
 #include <map>
+#include <numeric>
+#include <stdexcept>
 #include <tuple>
 
 #include "stability.hpp"
@@ -35,6 +37,24 @@ class ThresholdTable {
   std::map<std::tuple<int, int, int, double, double>, Thresholds> known_;
 };
 
+/// What a cell's counts say; if nothing, the store is to blame.
+CellFacts facts_of(const Model& model, const SweepStore& store, int cell) {
+  const auto damaged = [&](const std::string& why) {
+    return Failure(Exit::bad_data, fmt::format("{}: damaged: counts of cell {}: {}", store.name(), cell, why));
+  };
+  try {
+    const std::int64_t seeds = store.finished_seeds(cell);
+    CellFacts facts = cell_facts(model, store.totals(cell), seeds);
+    if (std::accumulate(facts.outcomes.begin(), facts.outcomes.end(), std::int64_t(0)) != seeds)
+      throw damaged("outcomes of other names");
+    return facts;
+  } catch (const DomainError& error) {
+    throw damaged(error.what());
+  } catch (const std::logic_error& error) {  // of text that is no number
+    throw damaged(error.what());
+  }
+}
+
 }  // namespace
 
 std::vector<Cell> read_cells(const Scenario& scenario, const SweepStore& store) {
@@ -45,7 +65,7 @@ std::vector<Cell> read_cells(const Scenario& scenario, const SweepStore& store) 
     std::vector<std::string> words;
     for (const SweepAxis& axis : scenario.sweep.over)
       words.push_back(fmt::format("{} = {}", axis.key.substr(axis.key.find('.') + 1), axis_value(cell, axis.key)));
-    CellFacts facts = cell_facts(cell.model, store.totals(index), store.finished_seeds(index));
+    CellFacts facts = facts_of(cell.model, store, index);
     const Thresholds& n_star = thresholds(cell.model);
     cells.push_back({index, std::move(cell), fmt::format("{}", fmt::join(words, ", ")), std::move(facts), n_star});
   }

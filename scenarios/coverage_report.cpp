@@ -78,10 +78,9 @@ Json sweep_json(const Scenario& scenario, const std::vector<Cell>& cells, const 
   Json list = Json::array(), axes = Json::array();
   for (const SweepAxis& axis : scenario.sweep.over) axes.push_back(axis.key);
   for (std::size_t c = 0; c < cells.size(); ++c) {
-    Json parameters = Json::object();
-    for (const SweepAxis& axis : scenario.sweep.over) parameters[axis.key] = axis_value(cells[c].scenario, axis.key);
-    Json cell = {
-        {"cell", c}, {"parameters", std::move(parameters)}, {"one_seed", redo_command(scenario, cells[c].scenario, "SEED")}};
+    Json cell = {{"cell", c},
+                 {"parameters", axis_values(scenario, cells[c].scenario)},
+                 {"one_seed", redo_command(scenario, cells[c].scenario, "SEED")}};
     cell.update(cell_json(cells[c]));
     list.push_back(std::move(cell));
     seeds += cells[c].facts.seeds;
@@ -127,35 +126,53 @@ std::vector<std::string> one_cell_summary(const Cell& cell) {
   return lines;
 }
 
+/// One line of a sweep's summary.
+std::string cell_summary(const CellFacts& f) {
+  if (f.seeds == 0) return "no seeds";
+  std::string text = fmt::format("selected {:.4f}", f.selected.estimate.value);
+  if (f.model.heads > 1 && f.selected.count > 0) text += fmt::format(", some collide {}", interval_text(f.collided.estimate));
+  if (f.model.heads == 1 && f.escaped > 0) text += fmt::format(", median escape time {:.6g}", f.escape_median.value);
+  if (f.agrees.of > 0) text += fmt::format(", as static flows {}", interval_text(f.agrees.estimate));
+  return text;
+}
+
 std::vector<std::string> sweep_summary(const Scenario& scenario, const std::vector<Cell>& cells) {
   constexpr std::size_t most_lines = 15;
   std::int64_t seeds = 0;
   for (const Cell& cell : cells) seeds += cell.facts.seeds;
   std::vector<std::string> lines = {fmt::format("coverage: {} seeds in {} cells", seeds, cells.size()),
-                                    fmt::format("model: {}", model_text(scenario.model)),
-                                    "shares with 95% intervals: selected; heads collide"};
+                                    fmt::format("model of the first: {}", model_text(scenario.model)),
+                                    "shares of seeds that select and, of these, whose heads collide [95% interval]"};
   for (const Cell& cell : cells) {
     if (lines.size() >= most_lines) {
       lines.push_back("... all cells: cells.csv");
       break;
     }
-    lines.push_back(
-        fmt::format("{}: {:.4f}; {}", cell.parameters, cell.facts.selected.estimate.value,
-                    interval_text(cell.facts.collided.estimate)) +
-        (cell.facts.agrees.of > 0 ? fmt::format("; as static flows {}", interval_text(cell.facts.agrees.estimate)) : ""));
+    lines.push_back(fmt::format("{}: {}", cell.parameters, cell_summary(cell.facts)));
   }
+  return lines;
+}
+
+/// The row of the seed, if only one was run and it is kept.
+std::vector<std::string> row_summary(const Scenario& scenario, const SweepStore& store) {
+  std::vector<std::string> lines;
+  if (scenario.sweep.keep != Keep::seeds || sweep_size(scenario, store).done != 1) return lines;
+  store.for_each_seed(stored_chunks(scenario, store).front(), [&](const StoredSeed& seed) {
+    lines.push_back(fmt::format("seed {}: {} at t = {:.6g}, heads at {}", seed.seed, seed.outcome, seed.t, seed.selection));
+  });
   return lines;
 }
 
 }  // namespace
 
 Report coverage_report(const Scenario& scenario, const SweepStore& store) {
-  store.check(write_scenario(scenario));
+  check_store(scenario, store);
   const std::vector<Cell> cells = read_cells(scenario, store);
   Report report;
   report.results = sweep_json(scenario, cells, store);
   report.tables = coverage_tables(scenario, cells);
   report.summary = scenario.sweep.over.empty() ? one_cell_summary(cells.front()) : sweep_summary(scenario, cells);
+  for (std::string& line : row_summary(scenario, store)) report.summary.push_back(std::move(line));
   const std::string seed = scenario.sweep.seeds > 1 ? "SEED" : std::to_string(scenario.sweep.first_seed);
   report.summary.push_back("one seed alone: " + redo_command(scenario, cells.front().scenario, seed));
   return report;

@@ -43,78 +43,76 @@ CsvTable cells_table(const Scenario& scenario, const std::vector<Cell>& cells) {
   return table;
 }
 
-CsvTable coverage_table(const std::vector<Cell>& cells) {
-  CsvTable table("coverage.csv",
-                 "distinct: number of distinct positions; count: selected seeds; share, low, high: of them, with simultaneous 95% "
-                 "intervals in each cell; occupancy: the law of independent uniform choices",
-                 "cell,distinct,count,share,low,high,occupancy");
-  for (const Cell& cell : cells) {
-    const CellFacts& f = cell.facts;
-    for (std::size_t k = 0; k < f.distinct.size(); ++k)
-      table.row(cell.index, k + 1, f.distinct[k], f.distinct_shares[k], f.occupancy_law[k]);
-  }
+/// A table of the rows that `rows(table, cell, facts)` adds for each cell.
+template <class Rows>
+CsvTable table_of_cells(std::string name, std::string_view comment, std::string_view header, const std::vector<Cell>& cells,
+                        Rows rows) {
+  CsvTable table(std::move(name), comment, header);
+  for (const Cell& cell : cells) rows(table, cell.index, cell.facts);
   return table;
+}
+
+CsvTable coverage_table(const std::vector<Cell>& cells) {
+  return table_of_cells(
+      "coverage.csv",
+      "distinct: number of distinct positions; count: selected seeds; share, low, high: of them, with simultaneous 95% "
+      "intervals in each cell; occupancy: the law of independent uniform choices",
+      "cell,distinct,count,share,low,high,occupancy", cells, [](CsvTable& table, int cell, const CellFacts& f) {
+        for (std::size_t k = 0; k < f.distinct.size(); ++k)
+          table.row(cell, k + 1, f.distinct[k], f.distinct_shares[k], f.occupancy_law[k]);
+      });
 }
 
 CsvTable shapes_table(const std::vector<Cell>& cells) {
-  CsvTable table(
+  return table_of_cells(
       "shapes.csv",
       "shape: numbers of heads at the occupied offsets; count: selected seeds; share, low, high: of them, with simultaneous "
       "95% intervals in each cell; law: of independent uniform choices; mean and worst over the phases: loss in nats, accuracy",
-      "cell,shape,taken,count,share,low,high,law,mean_loss,worst_loss,mean_accuracy,worst_accuracy");
-  for (const Cell& cell : cells) {
-    const CellFacts& f = cell.facts;
-    for (std::size_t k = 0; k < f.shapes.size(); ++k)
-      table.row(cell.index, shape_name(f.shapes[k]), f.shapes[k].size(), f.shape_counts[k], f.shape_shares[k], f.shape_law[k],
-                f.qualities[k].mean_loss, f.qualities[k].worst_loss, f.qualities[k].mean_accuracy, f.qualities[k].worst_accuracy);
-  }
-  return table;
+      "cell,shape,taken,count,share,low,high,law,mean_loss,worst_loss,mean_accuracy,worst_accuracy", cells,
+      [](CsvTable& table, int cell, const CellFacts& f) {
+        for (std::size_t k = 0; k < f.shapes.size(); ++k)
+          table.row(cell, shape_name(f.shapes[k]), f.shapes[k].size(), f.shape_counts[k], f.shape_shares[k], f.shape_law[k],
+                    f.qualities[k].mean_loss, f.qualities[k].worst_loss, f.qualities[k].mean_accuracy,
+                    f.qualities[k].worst_accuracy);
+      });
 }
 
 CsvTable positions_table(const std::vector<Cell>& cells) {
-  CsvTable table("positions.csv",
-                 "position: key offset, from 0; count: heads there; share, low, high: of all heads, with the 95% Clopper-Pearson "
-                 "interval as if heads were independent; uniform: 1 / (S - 1)",
-                 "cell,position,count,share,low,high,uniform");
-  for (const Cell& cell : cells) {
-    const CellFacts& f = cell.facts;
-    const std::int64_t heads = f.selected.count * f.model.heads;
-    for (std::size_t r = 0; r < f.sums.at.size(); ++r) {
-      const Share share(f.sums.at[r], heads);
-      table.row(cell.index, r, share.count, share.estimate, 1.0 / double(f.sums.at.size()));
-    }
-  }
-  return table;
+  return table_of_cells(
+      "positions.csv",
+      "position: key offset, from 0; count: heads there; share, low, high: of all heads, with the 95% Clopper-Pearson "
+      "interval as if heads were independent; uniform: 1 / (S - 1)",
+      "cell,position,count,share,low,high,uniform", cells, [](CsvTable& table, int cell, const CellFacts& f) {
+        const std::int64_t heads = f.selected.count * f.model.heads;
+        for (std::size_t r = 0; r < f.sums.at.size(); ++r) {
+          const Share share(f.sums.at[r], heads);
+          table.row(cell, r, share.count, share.estimate, 1.0 / double(f.sums.at.size()));
+        }
+      });
 }
 
 CsvTable pairs_table(const std::vector<Cell>& cells) {
-  CsvTable table(
+  return table_of_cells(
       "pairs.csv",
       "share: probability that two different heads of a selected seed are at the key offsets r and s; independent: the same "
       "for independent uniform heads",
-      "cell,r,s,share,independent");
-  for (const Cell& cell : cells) {
-    const CellFacts& f = cell.facts;
-    if (f.selected.count == 0 || f.model.heads < 2) continue;
-    const std::vector<double> joint = joint_positions(f.sums);
-    const std::size_t n = f.sums.at.size();
-    for (std::size_t k = 0; k < joint.size(); ++k) table.row(cell.index, k / n, k % n, joint[k], 1.0 / double(n * n));
-  }
-  return table;
+      "cell,r,s,share,independent", cells, [](CsvTable& table, int cell, const CellFacts& f) {
+        if (f.selected.count == 0 || f.model.heads < 2) return;
+        const std::vector<double> joint = joint_positions(f.sums);
+        const std::size_t n = f.sums.at.size();
+        for (std::size_t k = 0; k < joint.size(); ++k) table.row(cell, k / n, k % n, joint[k], 1.0 / double(n * n));
+      });
 }
 
 CsvTable escape_table(const std::vector<Cell>& cells) {
-  CsvTable table(
+  return table_of_cells(
       "escape.csv",
       "t_low, t_high: ends of a bin of escape times, the first at which some key weight reaches (1 + 1/n)/2, n = S - 1; count: "
       "seeds in it; share: of all seeds",
-      "cell,t_low,t_high,count,share");
-  for (const Cell& cell : cells) {
-    const CellFacts& f = cell.facts;
-    for (const auto& [bin, count] : f.escapes)
-      table.row(cell.index, std::pow(10.0, bin / 100.0), std::pow(10.0, (bin + 1) / 100.0), count, double(count) / double(f.seeds));
-  }
-  return table;
+      "cell,t_low,t_high,count,share", cells, [](CsvTable& table, int cell, const CellFacts& f) {
+        for (const auto& [bin, count] : f.escapes)
+          table.row(cell, std::pow(10.0, bin / 100.0), std::pow(10.0, (bin + 1) / 100.0), count, double(count) / double(f.seeds));
+      });
 }
 
 /// Whether the escape law can speak of a cell: it has seeds that escape, and all that do leave the saddle first.
@@ -149,10 +147,12 @@ CsvTable escape_law_table(const std::vector<Cell>& cells) {
 }  // namespace
 
 std::vector<CsvTable> coverage_tables(const Scenario& scenario, const std::vector<Cell>& cells) {
-  std::vector<CsvTable> tables = {cells_table(scenario, cells), coverage_table(cells), positions_table(cells), shapes_table(cells),
-                                  pairs_table(cells),           escape_table(cells),   escape_law_table(cells)};
+  return {cells_table(scenario, cells), coverage_table(cells), positions_table(cells), shapes_table(cells),
+          pairs_table(cells),           escape_table(cells),   escape_law_table(cells)};
+}
+
+void leave_out_empty(std::vector<CsvTable>& tables) {
   std::erase_if(tables, [](const CsvTable& table) { return std::count(table.text.begin(), table.text.end(), '\n') == 2; });
-  return tables;
 }
 
 }  // namespace phaselock

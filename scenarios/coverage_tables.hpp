@@ -8,8 +8,10 @@
 
 namespace phaselock {
 
-/// Of `scenario`'s cells: cells, coverage, positions, shapes, pairs, escape, escape_law. Tables
-/// without a row are left out.
+/// Of `scenario`'s cells: cells, coverage, positions, shapes, pairs, escape and escape_law.
 std::vector<CsvTable> coverage_tables(const Scenario& scenario, const std::vector<Cell>& cells);
+
+/// Removes tables without a row.
+void leave_out_empty(std::vector<CsvTable>& tables);
 
 }  // namespace phaselock

@@ -2,9 +2,13 @@
 #pragma once
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
+#include <string>
 #include <utility>
 
 namespace phaselock {
@@ -14,8 +18,8 @@ class Descriptor {
  public:
   Descriptor(const std::filesystem::path& path, int flags) : number_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
   ~Descriptor() { close(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor(Descriptor&& other) noexcept : number_(other.release()) {}
+  Descriptor& operator=(Descriptor&&) = delete;
 
   explicit operator bool() const { return number_ >= 0; }
   int number() const { return number_; }
@@ -25,5 +29,11 @@ class Descriptor {
  private:
   int number_;
 };
+
+/// Takes the lock of an open file or folder, which ends with the process at the latest. Says why not, if it cannot.
+inline std::string take_lock(const Descriptor& file) {
+  if (flock(file.number(), LOCK_EX | LOCK_NB) == 0) return "";
+  return errno == EWOULDBLOCK ? "in use by another phaselock process" : std::strerror(errno);
+}
 
 }  // namespace phaselock

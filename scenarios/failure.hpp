@@ -1,6 +1,7 @@
 // What ends a command early: an exit code of the contract and a message that names the place.
 #pragma once
 
+#include <cstdio>
 #include <stdexcept>
 #include <string>
 
@@ -28,5 +29,8 @@ class Failure : public std::runtime_error {
  private:
   Exit exit_;
 };
+
+/// Text on standard error. That it cannot be written changes nothing.
+inline void tell(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
 }  // namespace phaselock

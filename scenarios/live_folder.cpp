@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -112,8 +111,7 @@ std::string LiveFolder::lock() {
   while (true) {
     Descriptor file(path_ / lock_name, O_RDWR | O_CREAT);
     if (!file) return std::strerror(errno);
-    if (flock(file.number(), LOCK_EX | LOCK_NB) != 0)
-      return errno == EWOULDBLOCK ? "in use by another phaselock process" : std::strerror(errno);
+    if (std::string why_not = take_lock(file); !why_not.empty()) return why_not;
     if (is_named(file, path_ / lock_name)) {
       lock_ = file.release();
       return "";

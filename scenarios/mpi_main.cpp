@@ -52,7 +52,7 @@ std::string shard_folder(const std::string& out, int rank, int ranks) {
 int run_rank(std::vector<std::string> arguments, int rank, int ranks) {
   const std::string out = take_out(arguments);
   if (out.empty()) {
-    if (rank == 0) fmt::print(stderr, "phaselock-mpi SCENARIO --out DIR [options of `phaselock run`]: --out is needed\n");
+    if (rank == 0) phaselock::tell("phaselock-mpi SCENARIO --out DIR [options of `phaselock run`]: --out is needed\n");
     return int(phaselock::Exit::bad_scenario);
   }
   std::vector<std::string> shard = {"phaselock", "run"};

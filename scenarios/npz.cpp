@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "failure.hpp"
 #include "interrupt.hpp"
 
 namespace phaselock {
@@ -49,11 +50,15 @@ void for_each_row(std::istream& csv, Visit visit) {
   csv.clear();
   csv.seekg(0);
   Cells cells;
+  std::size_t columns = 0;
   bool is_header = true;
   for (std::string line; std::getline(csv, line);) {
     if (line.starts_with("#")) continue;
     check_interrupt();
     split(line, cells);
+    if (is_header) columns = cells.size();
+    if (cells.size() != columns)
+      throw Failure(Exit::bad_data, fmt::format("a table's row has {} cells, its header {}", cells.size(), columns));
     visit(cells, is_header);
     is_header = false;
   }

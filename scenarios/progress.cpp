@@ -38,9 +38,9 @@ void ProgressBar::update(double done, double total, double count) {
   const double elapsed = std::chrono::duration<double>(now - started_).count();
   const std::string text = line(total > 0 ? std::clamp(done / total, 0.0, 1.0) : 0.0, count, elapsed);
   if (terminal_)
-    fmt::print(stream_, "\r\x1b[K{}", text);
+    std::fputs(("\r\x1b[K" + text).c_str(), stream_);
   else
-    fmt::print(stream_, "{}\n", text);
+    std::fputs((text + "\n").c_str(), stream_);
   bar_ = terminal_;
   std::fflush(stream_);
 }
@@ -58,7 +58,7 @@ std::string ProgressBar::line(double fraction, double count, double elapsed) con
 
 void ProgressBar::clear() {
   if (!bar_) return;
-  fmt::print(stream_, "\r\x1b[K");
+  std::fputs("\r\x1b[K", stream_);
   std::fflush(stream_);
   bar_ = false;
 }

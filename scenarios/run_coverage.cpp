@@ -1,5 +1,6 @@
 // kind = "coverage": which positions the heads take, over seeds, in every cell of a sweep.
 #include "coverage_report.hpp"
+#include "coverage_tables.hpp"
 #include "live_folder.hpp"
 #include "seed_rows.hpp"
 #include "sweep.hpp"
@@ -11,7 +12,9 @@ Report run_coverage(const Scenario& scenario, RunContext& context) {
   context.progress.begin("coverage", "seeds");
   run_chunks(scenario, store, [&](std::int64_t done, std::int64_t all) { context.progress.update(double(done), double(all)); });
   if (context.folder) put_seed_rows(scenario, store, *context.folder);
-  return coverage_report(scenario, store);
+  Report report = coverage_report(scenario, store);
+  leave_out_empty(report.tables);
+  return report;
 }
 
 }  // namespace phaselock

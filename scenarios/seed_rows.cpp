@@ -18,6 +18,16 @@ int most_heads(const Scenario& scenario) {
   return heads;
 }
 
+/// Refuses rows that are none of a table.
+void check_row(const StoredSeed& seed, int heads, const std::string& store) {
+  const auto consists_of = [](const std::string& text, std::string_view characters) {
+    return text.find_first_not_of(characters) == std::string::npos;
+  };
+  if (!consists_of(seed.outcome, "abcdefghijklmnopqrstuvwxyz_") || !consists_of(seed.selection, "-0123456789 ") ||
+      std::count(seed.selection.begin(), seed.selection.end(), ' ') >= heads)
+    throw Failure(Exit::bad_data, fmt::format("{}: damaged: the row of seed {}", store, seed.seed));
+}
+
 }  // namespace
 
 void write_seed_rows(const Scenario& scenario, const SweepStore& store, std::span<const Chunk> chunks, const Sink& sink) {
@@ -32,6 +42,7 @@ void write_seed_rows(const Scenario& scenario, const SweepStore& store, std::spa
   for (const Chunk& chunk : chunks) {
     check_interrupt();
     store.for_each_seed(chunk, [&](const StoredSeed& seed) {
+      check_row(seed, heads, store.name());
       std::string selection = seed.selection;
       std::replace(selection.begin(), selection.end(), ' ', ',');
       selection.append(std::size_t(heads - 1 - std::count(selection.begin(), selection.end(), ',')), ',');

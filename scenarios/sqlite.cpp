@@ -33,7 +33,7 @@ int wait_for_others(void* handle, int tries) {
   constexpr int milliseconds = 20, tell_after = 500, most = 180000;
   if (interrupt_flag() || tries >= most) return 0;
   if (tries == tell_after)
-    fmt::print(stderr, "{}: waits for another program that reads it\n", sqlite3_db_filename(static_cast<sqlite3*>(handle), "main"));
+    tell(fmt::format("{}: waits for another program that reads it\n", sqlite3_db_filename(static_cast<sqlite3*>(handle), "main")));
   sqlite3_sleep(milliseconds);
   return 1;
 }

@@ -44,16 +44,6 @@ bool is_of_the_sweep(const Scenario& scenario, const std::string& key) {
          std::any_of(scenario.sweep.over.begin(), scenario.sweep.over.end(), [&](const SweepAxis& a) { return a.key == key; });
 }
 
-/// {"model.beta": 4.0} of the keys that the sweep varies.
-std::string parameters(const Scenario& scenario, const Scenario& cell) {
-  Json values = Json::object();
-  for (const SweepAxis& axis : scenario.sweep.over) {
-    const std::string value = axis_value(cell, axis.key);
-    values[axis.key] = Json::accept(value) ? Json::parse(value) : Json(value);
-  }
-  return values.dump();
-}
-
 std::vector<SeedRecord> static_records(const Scenario& cell, std::uint64_t first, std::int64_t seeds) {
   const SeedOptions options{cell.initial.radius, flow_options(cell.flow), cell.coordination};
   std::vector<SeedRecord> records;
@@ -83,19 +73,6 @@ std::vector<SeedRecord> linear_records(const Scenario& cell, std::uint64_t first
   return records;
 }
 
-/// Visits all chunks of a sweep with their numbers among all, and whether they are stored.
-template <class Visit>
-void for_each_chunk(const Scenario& scenario, const SweepStore& store, Visit visit) {
-  const std::vector<Scenario> cells = sweep_cells(scenario);
-  const std::vector<CellRow> rows = cell_rows(scenario, cells);
-  std::int64_t number = 0;
-  for (std::size_t c = 0; c < cells.size(); ++c) {
-    const std::vector<bool> finished = store.finished(int(c), rows[c].chunks);
-    for (std::int64_t k = 0; k < rows[c].chunks; ++k)
-      visit(chunk_of(rows[c], cells[c], int(c), k), number++, bool(finished[std::size_t(k)]));
-  }
-}
-
 }  // namespace
 
 SweepStore open_store(const Scenario& scenario, const LiveFolder* folder, Shard shard) {
@@ -115,7 +92,19 @@ SweepStore open_store(const Scenario& scenario, const LiveFolder* folder, Shard 
   }
   SweepStore store = SweepStore::open(file);
   check_shard(store, *folder, shard);
+  check_store(scenario, store);
   return store;
+}
+
+void check_store(const Scenario& scenario, const SweepStore& store) {
+  store.check(write_scenario(scenario));
+  const std::vector<Scenario> cells = sweep_cells(scenario);
+  const std::vector<CellRow> rows = cell_rows(scenario, cells);
+  for (std::size_t c = 0; c < cells.size(); ++c)
+    for (const Chunk& chunk : store.chunks(int(c)))
+      if (chunk.number < 0 || chunk.number >= rows[c].chunks || !(chunk == chunk_of(rows[c], cells[c], int(c), chunk.number)))
+        throw Failure(Exit::bad_data,
+                      fmt::format("{}: damaged: chunk {} of cell {} is none of its scenario's", store.name(), chunk.number, c));
 }
 
 void check_shard(const SweepStore& store, const LiveFolder& folder, Shard shard) {
@@ -147,7 +136,7 @@ std::vector<CellRow> cell_rows(const Scenario& scenario, const std::vector<Scena
   for (const Scenario& cell : cells) {
     const std::int64_t seeds = cell.sweep.seeds, size = chunk_size(cell);
     rows.push_back({cell.model, cell.geometry.kappa, cell.initial.radius, axis_value(cell, "gates.class"),
-                    parameters(scenario, cell), seeds, (seeds + size - 1) / size});
+                    axis_values(scenario, cell).dump(), seeds, (seeds + size - 1) / size});
   }
   return rows;
 }
@@ -158,11 +147,10 @@ Chunk chunk_of(const CellRow& row, const Scenario& cell, int index, std::int64_t
 }
 
 std::vector<Chunk> stored_chunks(const Scenario& scenario, const SweepStore& store) {
-  std::vector<Chunk> chunks;
-  for_each_chunk(scenario, store, [&](const Chunk& chunk, std::int64_t, bool is_stored) {
-    if (is_stored) chunks.push_back(chunk);
-  });
-  return chunks;
+  std::vector<Chunk> stored;
+  for (std::size_t c = 0; c < sweep_cells(scenario).size(); ++c)
+    for (const Chunk& chunk : store.chunks(int(c))) stored.push_back(chunk);
+  return stored;
 }
 
 std::vector<SeedRecord> run_seeds(const Scenario& cell, std::uint64_t first, std::int64_t seeds) {
@@ -171,16 +159,24 @@ std::vector<SeedRecord> run_seeds(const Scenario& cell, std::uint64_t first, std
 
 void run_chunks(const Scenario& scenario, SweepStore& store, const std::function<void(std::int64_t, std::int64_t)>& progress) {
   const std::vector<Scenario> cells = sweep_cells(scenario);
+  const std::vector<CellRow> rows = cell_rows(scenario, cells);
   std::vector<Chunk> work;
-  std::int64_t done = 0, all = 0;
-  for_each_chunk(scenario, store, [&](const Chunk& chunk, std::int64_t number, bool is_stored) {
-    if (number % store.shard().count != store.shard().index) return;
-    all += chunk.seeds;
-    if (is_stored)
-      done += chunk.seeds;
-    else
-      work.push_back(chunk);
-  });
+  std::int64_t done = 0, all = 0, number = 0;
+  for (std::size_t c = 0; c < cells.size(); ++c) {
+    const std::vector<Chunk> stored = store.chunks(int(c));
+    auto next = stored.begin();
+    for (std::int64_t k = 0; k < rows[c].chunks; ++k, ++number) {
+      const bool is_stored = next != stored.end() && next->number == k;
+      if (is_stored) ++next;
+      if (number % store.shard().count != store.shard().index) continue;
+      const Chunk chunk = chunk_of(rows[c], cells[c], int(c), k);
+      all += chunk.seeds;
+      if (is_stored)
+        done += chunk.seeds;
+      else
+        work.push_back(chunk);
+    }
+  }
   progress(done, all);
   std::mutex storing;  // one writer
   tbb::parallel_for(std::size_t(0), work.size(), [&](std::size_t k) {
@@ -197,8 +193,9 @@ void run_chunks(const Scenario& scenario, SweepStore& store, const std::function
 }
 
 std::string redo_command(const Scenario& scenario, const Scenario& cell, const std::string& seed) {
+  const std::string name = shipped_name(scenario.source);
   std::string command = fmt::format("phaselock run {} --set sweep.seeds=1 --set sweep.first_seed={} --set sweep.keep=seeds",
-                                    shell_word(shipped_name(scenario.source)), seed);
+                                    shell_word(name.starts_with("-") ? "./" + name : name), seed);
   const auto set = [&](const std::string& key) {
     command += " --set " + shell_word(fmt::format("{}={}", key, axis_value(cell, key)));
   };

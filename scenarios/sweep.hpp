@@ -12,9 +12,13 @@ namespace phaselock {
 
 constexpr const char* store_file = "sweep.sqlite";  ///< in the run folder
 
-/// The store of a run folder, new or with what is there already; in memory without a folder. Throws Failure (bad_scenario) if the
-/// folder holds another shard.
+/// The store of a run folder, new or with what is there already; in memory without a folder. Throws Failure: bad_scenario if the
+/// folder holds another shard, bad_data if its store is damaged.
 SweepStore open_store(const Scenario& scenario, const LiveFolder* folder, Shard shard);
+
+/// Throws Failure (bad_data) unless the store is of this scenario and holds no other chunks than its, with counts and rows that
+/// speak of the same seeds.
+void check_store(const Scenario& scenario, const SweepStore& store);
 
 /// Throws Failure (bad_scenario) unless the folder's store is of this shard.
 void check_shard(const SweepStore& store, const LiveFolder& folder, Shard shard);

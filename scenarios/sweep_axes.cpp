@@ -57,9 +57,12 @@ std::vector<TomlValue> range_values(std::string_view path, const TomlTable& rang
                      std::holds_alternative<std::int64_t>(entry(range, "to")->data);
   std::vector<TomlValue> values;
   double last = 0.0;
+  const long double low = *from, high = *to;  // their ratio or difference may be beyond a double
   for (std::int64_t k = 0; k < *n; ++k) {
-    const double part = double(k) / double(*n - 1);
-    const double x = k == 0 ? *from : k + 1 == *n ? *to : log ? *from * std::pow(*to / *from, part) : *from + part * (*to - *from);
+    const long double part = (long double)(k) / (long double)(*n - 1);
+    const double x = k == 0        ? *from
+                     : k + 1 == *n ? *to
+                                   : double(log ? low * std::pow(high / low, part) : low + part * (high - low));
     const double rounded = whole ? std::round(x) : x;
     if (k > 0 && rounded == last) {
       if (whole) continue;  // whole numbers may round alike
@@ -117,19 +120,20 @@ bool fits(Scenario cell) {
   }
 }
 
-/// The failure of a cell at the axis to blame: one that has another value with which the cell would do. If there is none, or if
-/// the failure is at an axis already, the failure as it is.
+/// The failure of a cell at the value to blame: that of an axis which has another with which the cell would do. If there is none,
+/// or if the failure is at such a value already, the failure as it is.
 Failure cell_failure(const Scenario& scenario, const Scenario& cell, const Failure& failure) {
   const std::string what = failure.what();
   for (const SweepAxis& axis : scenario.sweep.over)
-    if (what.starts_with(axis.place + ":")) return failure;
+    if (what.starts_with(cell.places.at(axis.key) + ":")) return failure;
   for (const SweepAxis& axis : scenario.sweep.over) {
     const bool blamed = std::any_of(axis.values.begin(), axis.values.end(), [&](const TomlValue& value) {
       Scenario other = cell;
       store(*find_key(axis.key), value, other);
       return fits(std::move(other));
     });
-    if (blamed) return wrong(axis.place, fmt::format("{} = {} of sweep.over: {}", axis.key, axis_value(cell, axis.key), what));
+    if (blamed)
+      return wrong(cell.places.at(axis.key), fmt::format("{} = {} of sweep.over: {}", axis.key, axis_value(cell, axis.key), what));
   }
   return failure;
 }
@@ -194,6 +198,15 @@ std::string axis_value(const Scenario& cell, std::string_view key) {
   return text;
 }
 
+Json axis_values(const Scenario& scenario, const Scenario& cell) {
+  Json values = Json::object();
+  for (const SweepAxis& axis : scenario.sweep.over) {
+    const std::string value = axis_value(cell, axis.key);
+    values[axis.key] = Json::accept(value) ? Json::parse(value) : Json(value);
+  }
+  return values;
+}
+
 std::vector<Scenario> sweep_cells(const Scenario& scenario) {
   std::vector<Scenario> cells;
   const std::size_t count = cell_count(scenario);
@@ -205,8 +218,9 @@ std::vector<Scenario> sweep_cells(const Scenario& scenario) {
     std::size_t rest = k;
     for (auto axis = scenario.sweep.over.rbegin(); axis != scenario.sweep.over.rend(); ++axis) {
       const std::size_t n = axis->values.size();
-      store(*find_key(axis->key), axis->values[scenario.sweep.combine == Combine::zip ? k : rest % n], cell);
-      cell.places[axis->key] = axis->place;
+      const TomlValue& value = axis->values[scenario.sweep.combine == Combine::zip ? k : rest % n];
+      store(*find_key(axis->key), value, cell);
+      cell.places[axis->key] = value_place(*axis, value);
       rest /= n;
     }
     try {

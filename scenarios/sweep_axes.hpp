@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "json.hpp"
 #include "scenario.hpp"
 
 namespace phaselock {
@@ -23,10 +24,12 @@ std::string axis_text(const SweepAxis& axis);
 /// A key's value in a cell, words without quotes.
 std::string axis_value(const Scenario& cell, std::string_view key);
 
+/// {"model.beta": 4.0} of the keys that the sweep varies.
+Json axis_values(const Scenario& scenario, const Scenario& cell);
+
 /// One scenario for each cell, without axes, checked: with product, the last axis varies fastest; with zip, all vary together.
-/// A scenario without axes is its only cell. Throws Failure (bad_scenario) at the place of the key that does not fit, of the axis
-/// whose value makes a cell invalid, of a value (with zip, of values together) that an axis takes twice, or of an axis without
-/// effect; Interrupted.
+/// A scenario without axes is its only cell. Throws Failure (bad_scenario) at the place of the key that does not fit, of an axis'
+/// value that makes a cell invalid or (with zip, of values together) is taken twice, or of an axis without effect; Interrupted.
 std::vector<Scenario> sweep_cells(const Scenario& scenario);
 
 }  // namespace phaselock

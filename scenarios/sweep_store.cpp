@@ -49,11 +49,12 @@ CREATE VIEW coverage AS SELECT c.cell, c.parameters, p.seeds_done AS seeds,
 constexpr const char* stray_rows[] = {
     "SELECT cell, chunk, seeds FROM chunk EXCEPT SELECT cell, chunk, sum(n) FROM count WHERE what = 'outcome' GROUP BY cell, chunk",
     "SELECT cell, chunk FROM count UNION SELECT cell, chunk FROM seed EXCEPT SELECT cell, chunk FROM chunk",
-    "SELECT cell, chunk, seeds FROM chunk WHERE EXISTS (SELECT 1 FROM seed) EXCEPT SELECT cell, chunk, count(*) FROM seed "
-    "GROUP BY cell, chunk",
+    "SELECT cell, chunk, key, n FROM count WHERE what = 'outcome' AND (SELECT instr(scenario, 'keep = \"seeds\"') FROM sweep) > 0 "
+    "EXCEPT SELECT cell, chunk, outcome, count(*) FROM seed GROUP BY cell, chunk, outcome",
+    "SELECT 1 FROM seed JOIN chunk USING (cell, chunk) WHERE seed - first_seed NOT BETWEEN 0 AND seeds - 1",
     "SELECT cell FROM chunk EXCEPT SELECT cell FROM cell",
     "SELECT 1 FROM count WHERE typeof(n) <> 'integer' OR n <= 0 OR what NOT IN ('outcome', 'shape', 'position', 'pair', 'escape', "
-    "'certified', 'agrees')",
+    "'certified', 'agrees') OR (what = 'certified' AND key <> 'yes') OR (what = 'agrees' AND key NOT IN ('yes', 'no'))",
     "SELECT cell, chunk, n FROM count WHERE what = 'outcome' AND key = 'selected' EXCEPT SELECT cell, chunk, sum(n) FROM count "
     "WHERE what = 'shape' GROUP BY cell, chunk",
     "SELECT cell, chunk, n * heads FROM count JOIN cell USING (cell) WHERE what = 'outcome' AND key = 'selected' EXCEPT "
@@ -134,20 +135,19 @@ void SweepStore::add(const Chunk& chunk, const SeedCounts& counts, std::span<con
   Statement seed(database_, "INSERT INTO seed VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   for (std::size_t k = 0; k < rows.size(); ++k) {
     const SeedRecord& r = rows[k];
-    seed.bind(chunk.cell, std::int64_t(chunk.first + k), chunk.number, phaselock::name(r.end.outcome), r.end.t, r.end.escape, r.end.residual,
-              std::string_view(fmt::format("{}", fmt::join(r.end.selection, " "))), int(r.certified), r.agrees);
+    seed.bind(chunk.cell, std::int64_t(chunk.first + k), chunk.number, phaselock::name(r.end.outcome), r.end.t, r.end.escape,
+              r.end.residual, std::string_view(fmt::format("{}", fmt::join(r.end.selection, " "))), int(r.certified), r.agrees);
     seed.run();
   }
   transaction.commit();
 }
 
-std::vector<bool> SweepStore::finished(int cell, std::int64_t chunks) const {
-  std::vector<bool> done(std::size_t(chunks), false);
-  Statement row(database_, "SELECT chunk FROM chunk WHERE cell = ?");
+std::vector<Chunk> SweepStore::chunks(int cell) const {
+  std::vector<Chunk> chunks;
+  Statement row(database_, "SELECT chunk, first_seed, seeds FROM chunk WHERE cell = ? ORDER BY chunk");
   row.bind(cell);
-  while (row.step())
-    if (row.whole(0) >= 0 && row.whole(0) < chunks) done[std::size_t(row.whole(0))] = true;
-  return done;
+  while (row.step()) chunks.push_back({cell, row.whole(0), std::uint64_t(row.whole(1)), row.whole(2)});
+  return chunks;
 }
 
 std::int64_t SweepStore::finished_seeds(int cell) const {

@@ -21,6 +21,7 @@ struct Chunk {
   std::int64_t number;  ///< within its cell
   std::uint64_t first;
   std::int64_t seeds;
+  bool operator==(const Chunk&) const = default;
 };
 
 /// A cell as the store describes it; chunks count from 0.
@@ -52,8 +53,8 @@ class SweepStore {
   /// An existing one. Throws Failure: cannot_read if it is missing, bad_data if it is no store or one of another schema version.
   static SweepStore open(const std::filesystem::path& file);
 
-  /// Throws Failure (bad_data) unless the store is of this scenario and its chunks, counts and rows of seeds, if any, speak of the
-  /// same seeds.
+  /// Throws Failure (bad_data) unless the store is of this scenario and its chunks, counts and rows of seeds, where they are kept,
+  /// speak of the same seeds.
   void check(const std::string& scenario) const;
 
   const std::string& name() const { return database_.name(); }  ///< of its file
@@ -66,8 +67,8 @@ class SweepStore {
   /// What is read while this lives is of one moment, also beside a process that writes.
   [[nodiscard]] Snapshot snapshot() const { return Snapshot(database_); }
 
-  /// Whether each chunk of a cell is there.
-  std::vector<bool> finished(int cell, std::int64_t chunks) const;
+  /// The chunks of a cell that are there, in order.
+  std::vector<Chunk> chunks(int cell) const;
 
   std::int64_t finished_seeds(int cell) const;
   SeedCounts totals(int cell) const;

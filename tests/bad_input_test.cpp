@@ -106,7 +106,7 @@ TEST_SUITE("fast") {
          of_kind("coverage", "[sweep.over]\n\"coordination.anneal_beta\" = [2.0, 4.0]\n"),
          {},
          64,
-         {"x.toml:10:1", "coordination.anneal_beta has no effect without coordination.anneal_until"}},
+         {"x.toml:10:31", "coordination.anneal_beta has no effect without coordination.anneal_until"}},
         {"orthogonal start of too many heads",
          of_kind("coverage", "[coordination]\northogonal = true\n"),
          {"--set", "model.heads=3"},

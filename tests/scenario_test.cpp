@@ -309,7 +309,7 @@ TEST_SUITE("fast") {
     CHECK(rows(table(report, "phases.csv")).size() == 4);
     CHECK(report.summary.size() <= 19);
     // The law meets the measured residual at the end.
-    const auto last = trajectory.back();
+    const auto& last = trajectory.back();
     const std::size_t second = last.find(',', last.find(',') + 1), third = last.rfind(',');
     CHECK(std::stod(last.substr(second + 1)) == doctest::Approx(std::stod(last.substr(third + 1))).epsilon(0.2));
   }

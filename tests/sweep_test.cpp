@@ -7,8 +7,10 @@
 #include <cmath>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 #include "coverage_report.hpp"
+#include "descriptor.hpp"
 #include "files.hpp"
 #include "interrupt.hpp"
 #include "json.hpp"
@@ -124,6 +126,8 @@ TEST_SUITE("fast") {
     CHECK(over("\"model.beta\" = { from = 1.0, to = 2.0, count = 2, step = 1 }").find("unknown key \"step\"") != std::string::npos);
     const std::string close = "\"model.beta\" = { from = 1.0, to = 1.0000000000000002, count = 3 }";
     CHECK(over(close).find("x.toml:13:1: model.beta of sweep.over: from and to are too close") == 0);
+    const std::string wide = "\"flow.until\" = { from = 1e-320, to = 1e14, count = 3, scale = \"log\" }";
+    CHECK(over(wide) == "no error");
     CHECK(over("\"model.beta\" = { from = 1.0, to = inf, count = 3 }").find("finite numbers") != std::string::npos);
     CHECK(over("\"model.vocabulary\" = { from = 20.0, to = 30.0, count = 2 }").find("vocabulary = 20.0 must be a whole") !=
           std::string::npos);
@@ -160,11 +164,11 @@ TEST_SUITE("fast") {
   TEST_CASE("axes: a cell that does not fit is the fault of the axis with another value that would do") {
     const auto over = [](const std::string& lines) { return error_of(base + "[sweep.over]\n" + lines); };
     const std::string small = "x.toml:6:1: model.vocabulary = 100 must be at least blocks * positions = 120";
-    for (const std::string values : {"[4, 30]", "[30, 4]"})
-      CHECK(over("\"model.beta\" = [1.0, 2.0]\n\"model.positions\" = " + values + "\n")
-                .starts_with("x.toml:14:1: model.positions = 30 of sweep.over: " + small));
+    for (const auto& [values, column] : {std::pair("[4, 30]", "25"), std::pair("[30, 4]", "22")})
+      CHECK(over(std::string("\"model.beta\" = [1.0, 2.0]\n\"model.positions\" = ") + values + "\n")
+                .starts_with(std::string("x.toml:14:") + column + ": model.positions = 30 of sweep.over: " + small));
     CHECK(over("\"model.positions\" = [30, 31]\n").starts_with(small));  // no value of the axis would do
-    CHECK(over("\"model.vocabulary\" = [100, 8]\n").starts_with("x.toml:13:1: model.vocabulary = 8 must be at least"));
+    CHECK(over("\"model.vocabulary\" = [100, 8]\n").starts_with("x.toml:13:28: model.vocabulary = 8 must be at least"));
   }
 
   TEST_CASE("many cells: an interruption is noticed while they are made") {
@@ -204,7 +208,8 @@ TEST_SUITE("fast") {
       const Scenario cell = sweep_cells(scenario).front();
       const std::vector<SeedRecord> together = run_seeds(cell, 1, 12);
       for (const std::uint64_t seed : {1U, 5U, 12U}) {
-        const SeedRecord alone = run_seeds(cell, seed, 1).front(), among = together[seed - 1];
+        const SeedRecord alone = run_seeds(cell, seed, 1).front();
+        const SeedRecord& among = together[seed - 1];
         CHECK(alone.end.outcome == among.end.outcome);
         CHECK(alone.end.t == among.end.t);
         CHECK(alone.end.residual == among.end.residual);
@@ -230,7 +235,7 @@ TEST_SUITE("fast") {
     const SweepStore again = SweepStore::open(file);
     CHECK(again.shard() == Shard{1, 3});
     CHECK(again.scenario() == write_scenario(scenario));
-    CHECK(again.finished(0, 4) == std::vector<bool>{true, false, false, false});
+    CHECK(again.chunks(0) == std::vector<Chunk>{chunk});
     CHECK_THROWS_AS(SweepStore::open(folder / "none"), Failure);
     folder.write("text", std::string(5000, 'x'));
     CHECK_THROWS_AS(SweepStore::open(folder / "text"), Failure);
@@ -265,10 +270,13 @@ TEST_SUITE("fast") {
     }
     CHECK_THROWS_WITH_AS(merged.merge(folder / "1"), doctest::Contains("differs"), Failure);
     CHECK(merged.totals(0) == whole.totals(0));
-    for (const char* damage : {"UPDATE count SET n = n + 7 WHERE what = 'position' AND key = '0'", "DELETE FROM cell",
-                               "UPDATE count SET key = '9+9', n = n + 1 WHERE what = 'shape' AND key = '1+1+1'",
-                               "UPDATE count SET n = -5 WHERE what = 'escape'", "UPDATE count SET n = 'abc' WHERE what = 'shape'",
-                               "UPDATE count SET what = 'foo' WHERE what = 'escape'", "DELETE FROM seed WHERE seed = 3"}) {
+    for (const char* damage :
+         {"UPDATE count SET n = n + 7 WHERE what = 'position' AND key = '0'", "DELETE FROM cell",
+          "UPDATE count SET key = '9+9', n = n + 1 WHERE what = 'shape' AND key = '1+1+1'",
+          "UPDATE count SET n = -5 WHERE what = 'escape'", "UPDATE count SET n = 'abc' WHERE what = 'shape'",
+          "UPDATE count SET what = 'foo' WHERE what = 'escape'", "DELETE FROM seed WHERE seed = 3", "DELETE FROM seed",
+          "UPDATE seed SET seed = 100000 WHERE seed = 3", "UPDATE seed SET outcome = 'interior' WHERE seed = 3",
+          "UPDATE count SET key = 'maybe' WHERE what = 'certified'"}) {
       CAPTURE(damage);
       fs::copy_file(folder / "0", folder / "damaged", fs::copy_options::overwrite_existing);
       Database(folder / "damaged").run(damage);
@@ -335,6 +343,63 @@ TEST_SUITE("fast") {
     for (const std::string test : {"occupancy", "position_uniformity", "pair_independence"})
       CHECK(report.results[test]["p_value"].is_null());
     for (const std::string& line : report.summary) CHECK(line.find("nan") == std::string::npos);
+  }
+
+  TEST_CASE("a store with other chunks, counts that are none, or rows that are none is damaged") {
+    const TempFolder folder;
+    const Scenario scenario = parse(base, {"sweep.keep=seeds"});
+    {
+      SweepStore store = new_store(scenario, folder / "a");
+      run_all(scenario, store);
+    }
+    const auto damaged_by = [&](const char* damage) {
+      fs::copy_file(folder / "a", folder / "b", fs::copy_options::overwrite_existing);
+      { Database(folder / "b").run(damage); }
+      const SweepStore store = SweepStore::open(folder / "b");
+      try {
+        coverage_report(scenario, store);
+        seed_rows(scenario, store);
+      } catch (const Failure& failure) {
+        CHECK(failure.exit() == Exit::bad_data);
+        return std::string(failure.what());
+      }
+      return std::string("no error");
+    };
+    CHECK(damaged_by("SELECT 1") == "no error");
+    for (const char* damage :
+         {"UPDATE chunk SET chunk = 9 WHERE chunk = 2; UPDATE count SET chunk = 9 WHERE chunk = 2; UPDATE seed SET chunk = 9 "
+          "WHERE chunk = 2",
+          "UPDATE count SET key = 'zz' || key WHERE what = 'escape' AND chunk = 0", "UPDATE count SET n = n + 1 WHERE what = 'pair'",
+          "UPDATE count SET key = '9' WHERE what = 'position' AND key = '0'",
+          "UPDATE count SET key = 'foo' WHERE what = 'outcome'; UPDATE seed SET outcome = 'foo'",
+          "UPDATE seed SET selection = '1 2 3 4' WHERE seed = 3", "UPDATE seed SET selection = 'x,y' WHERE seed = 3"}) {
+      CAPTURE(damage);
+      CHECK(damaged_by(damage).starts_with((folder / "b").string() + ": damaged: "));
+    }
+  }
+
+  TEST_CASE("one export at a time; of all tables, the empty too") {
+    const TempFolder folder;
+    folder.write("s.toml", base);
+    REQUIRE(phaselock_program({"run", "s.toml", "--out", "OUT", "--quiet"}, folder.path()).code == 0);
+    {
+      fs::create_directory(folder / "OUT/export");
+      const Descriptor exports(folder / "OUT/export", O_RDONLY | O_DIRECTORY);
+      CHECK(take_lock(exports).empty());
+      const Outcome second = phaselock_program({"export", "OUT"}, folder.path());
+      CHECK(second.code == 73);
+      CHECK(second.err.find("OUT/export: in use by another phaselock process") != std::string::npos);
+    }
+    CHECK(phaselock_program({"export", "OUT"}, folder.path()).code == 0);
+    CHECK(slurp(folder / "OUT/export/escape_law.csv").find("\ncell,smaller_cell,") != std::string::npos);
+    CHECK(!fs::exists(folder / "OUT/escape_law.csv"));
+  }
+
+  TEST_CASE("a program that cannot speak goes on") {
+    const TempFolder folder;
+    const std::string program = std::string("'") + PHASELOCK_PROGRAM + "'";
+    CHECK(run({"sh", "-c", program + " export none 2>/dev/full"}, folder.path()).code == 74);
+    CHECK(run({"sh", "-c", program + " export none 2>&-"}, folder.path()).code == 74);
   }
 
   TEST_CASE("a store whose scenario is damaged is named") {

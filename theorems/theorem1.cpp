@@ -200,8 +200,10 @@ ClaimResult check_distinctness(const Model& model) {
                    : complete       ? Verdict::proved
                                     : Verdict::supported;
   result.evidence = {
-      {"summary", fmt::format("{} {} patterns: the {} distinct ones within {:.1g} of loss*, all others at least {:.3g} above",
-                              enumerated ? "all" : "random", tried, distinct_patterns, farthest_distinct, nearest_other)},
+      {"summary", fmt::format("{} {} patterns: the {} distinct ones within {:.1g} of loss*, {}", enumerated ? "all" : "random",
+                              tried, distinct_patterns, farthest_distinct,
+                              std::isfinite(nearest_other) ? fmt::format("all others at least {:.3g} above", nearest_other)
+                                                           : "and no others")},
       {"patterns", tried},
       {"enumerated", enumerated},
       {"distinct", distinct_patterns},
