@@ -40,7 +40,7 @@ std::string take_out(std::vector<std::string>& arguments) {
   if (option == arguments.end()) return "";
   const bool apart = *option == "--out";
   if (apart && option + 1 == arguments.end()) return "";
-  const std::string folder = apart ? *(option + 1) : option->substr(6);
+  std::string folder = apart ? *(option + 1) : option->substr(6);
   arguments.erase(option, option + (apart ? 2 : 1));
   return folder;
 }
