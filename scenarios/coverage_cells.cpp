@@ -48,9 +48,7 @@ CellFacts facts_of(const Model& model, const SweepStore& store, int cell) {
     if (std::accumulate(facts.outcomes.begin(), facts.outcomes.end(), std::int64_t(0)) != seeds)
       throw damaged("outcomes of other names");
     return facts;
-  } catch (const DomainError& error) {
-    throw damaged(error.what());
-  } catch (const std::logic_error& error) {  // of text that is no number
+  } catch (const std::logic_error& error) {  // DomainError, or of text that is no number
     throw damaged(error.what());
   }
 }
