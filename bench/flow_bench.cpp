@@ -19,10 +19,10 @@
 #include <string_view>
 #include <vector>
 
-#include "flow/ensemble.hpp"
-#include "flow/ensemble_kernel.hpp"
-#include "gates.hpp"
+#include "kernels/ensemble.hpp"
+#include "kernels/ensemble_kernel.hpp"
 #include "loss/static_loss.hpp"
+#include "model/gates.hpp"
 
 using namespace phaselock;
 

@@ -2,12 +2,12 @@
 #include <benchmark/benchmark.h>
 #include <tbb/global_control.h>
 
+#include "kernels/table_loss.hpp"
 #include "loss/context_loss.hpp"
 #include "loss/dense_loss.hpp"
 #include "loss/static_loss.hpp"
-#include "loss/table_loss.hpp"
-#include "random.hpp"
-#include "search.hpp"
+#include "model/random.hpp"
+#include "search/search.hpp"
 
 namespace {
 

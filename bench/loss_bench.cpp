@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "contexts.hpp"
-#include "geometry.hpp"
-#include "loss/table_loss.hpp"
-#include "random.hpp"
+#include "kernels/table_loss.hpp"
+#include "loss/geometry.hpp"
+#include "model/contexts.hpp"
+#include "model/random.hpp"
 #include "stopwatch.hpp"
 
 namespace {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "search.hpp"
+#include "search/search.hpp"
 #include "stopwatch.hpp"
 
 int main(int argc, char** argv) {

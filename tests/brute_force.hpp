@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "contexts.hpp"
-#include "gates.hpp"
+#include "model/contexts.hpp"
+#include "model/gates.hpp"
 
 namespace phaselock::test {
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "gates.hpp"
-#include "model.hpp"
-#include "random.hpp"
+#include "model/gates.hpp"
+#include "model/model.hpp"
+#include "model/random.hpp"
 
 namespace phaselock::test {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "integrate.hpp"
+#include "flow/integrate.hpp"
 
 namespace phaselock {
 

@@ -1,4 +1,4 @@
-#include "coordination.hpp"
+#include "flow/coordination.hpp"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 
 #include <cmath>
 
-#include "../errors.hpp"
-#include "../gates.hpp"
-#include "../spectrum.hpp"
+#include "loss/spectrum.hpp"
+#include "model/errors.hpp"
+#include "model/gates.hpp"
 
 namespace phaselock {
 

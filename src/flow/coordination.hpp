@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "../model.hpp"
+#include "model/model.hpp"
 
 namespace phaselock {
 

@@ -1,4 +1,4 @@
-#include "course.hpp"
+#include "flow/course.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -6,8 +6,8 @@
 #include <limits>
 #include <utility>
 
-#include "../interrupt.hpp"
-#include "watch.hpp"
+#include "flow/watch.hpp"
+#include "model/interrupt.hpp"
 
 namespace phaselock {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "flow.hpp"
+#include "flow/flow.hpp"
 
 namespace phaselock {
 

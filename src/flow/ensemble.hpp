@@ -1,4 +1,4 @@
-// Many static flows side by side in the lanes of SIMD vectors, each with its own step (theory.md section 3).
+// Many static flows side by side, each with its own step (theory.md section 3): what whoever runs them takes and gives.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "../model.hpp"
+#include "model/model.hpp"
 
 namespace phaselock {
 
@@ -41,11 +41,11 @@ struct EnsembleFlow {
   std::vector<double> bias;  ///< [2][H][S]
 };
 
-/// Integrates flows 0 .. count - 1 from start(k) with Odeint's Runge-Kutta-Fehlberg 7(8) pair in log time
-/// s = log(1 + t) and hands each to finish(k, flow), in the order in which they end; a lane that ends goes on with the next flow.
-/// A flow's result depends on its own start, the options and the CPU's instruction set only: lanes do not see each other, so that
-/// any flow can be redone alone, bit for bit. Runs on the calling thread. Throws Interrupted when asked to stop.
-void static_ensemble(const Model& model, double kappa, std::int64_t count, const std::function<EnsembleStart(std::int64_t)>& start,
-                     const EnsembleOptions& options, const std::function<void(std::int64_t, EnsembleFlow&&)>& finish);
+/// Integrates flows 0 .. count - 1 from start(k) in log time s = log(1 + t) and hands each to finish(k, flow), in the order in
+/// which they end. A flow's result depends on its own start and the options only, so that any flow can be redone alone, bit for
+/// bit. Runs on the calling thread. Throws Interrupted when asked to stop.
+using Ensemble = std::function<void(const Model& model, double kappa, std::int64_t count,
+                                    const std::function<EnsembleStart(std::int64_t)>& start, const EnsembleOptions& options,
+                                    const std::function<void(std::int64_t, EnsembleFlow&&)>& finish)>;
 
 }  // namespace phaselock

@@ -1,4 +1,4 @@
-#include "equilibrium.hpp"
+#include "flow/equilibrium.hpp"
 
 #include <Eigen/Core>
 
@@ -6,12 +6,12 @@
 #include <limits>
 #include <utility>
 
-#include "../gates.hpp"
-#include "../loss/static_curvature.hpp"
-#include "../loss/static_loss.hpp"
-#include "../spectrum.hpp"
-#include "integrate.hpp"
-#include "static_field.hpp"
+#include "flow/integrate.hpp"
+#include "flow/static_field.hpp"
+#include "loss/spectrum.hpp"
+#include "loss/static_curvature.hpp"
+#include "loss/static_loss.hpp"
+#include "model/gates.hpp"
 
 namespace phaselock {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "../model.hpp"
+#include "model/model.hpp"
 
 namespace phaselock {
 

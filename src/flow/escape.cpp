@@ -1,4 +1,4 @@
-#include "escape.hpp"
+#include "flow/escape.hpp"
 
 #include <boost/math/tools/toms748_solve.hpp>
 

@@ -2,7 +2,7 @@
 // over all heads and offsets reaches (1 + 1/n)/2, n = S - 1.
 #pragma once
 
-#include "../model.hpp"
+#include "model/model.hpp"
 
 namespace phaselock {
 

@@ -1,11 +1,10 @@
-#include "flow.hpp"
+#include "flow/flow.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "../loss/table_loss.hpp"
-#include "course.hpp"
-#include "static_field.hpp"
+#include "flow/course.hpp"
+#include "flow/static_field.hpp"
 
 namespace phaselock {
 
@@ -72,8 +71,9 @@ FlowResult static_flow(const Model& model, double kappa, std::vector<double> bia
   return follow(problem, options, std::move(bias));
 }
 
-FlowResult table_flow(const Model& model, const Geometry& geometry, const Contexts& contexts, GateClass gate_class,
-                      std::vector<double> tables, const FlowOptions& options) {
+FlowResult table_flow(Loss& loss, GateClass gate_class, std::vector<double> tables, const FlowOptions& options) {
+  const Model& model = loss.model();
+  const Geometry& geometry = loss.geometry();
   validate(model);
   if (tables.size() != model.table_size()) throw DomainError("gate tables must have the shape [2][heads][positions][vocabulary]");
   if (gate_class == GateClass::fixed) throw DomainError("static gates flow on their biases, not on tables");
@@ -83,7 +83,6 @@ FlowResult table_flow(const Model& model, const Geometry& geometry, const Contex
   const std::size_t count = tables.size();
   const auto full = [&model, gate_class](const State& y) { return both_branches(model, gate_class, y); };
 
-  TableLoss loss(model, geometry, contexts);
   std::vector<double> gradient(2 * half), metric(2 * half);
   const VectorField field = [&](const State& y, State& dydt) {
     std::fill(dydt.begin(), dydt.end(), 0.0);
@@ -109,8 +108,8 @@ FlowResult table_flow(const Model& model, const Geometry& geometry, const Contex
       .repulsion = 0.0,
       .stages = {{options.integration.until, field, {}, [&](const State& y) { return loss(full(y)); }}},
       .loss = [&](const State& y) { return loss(full(y)); },
-      .observe = [&](const State& y) { return observe_tables(model, full(y), contexts); },
-      .phases = [&](const State& y) { return phase_curve_tables(model, geometry, full(y), contexts); },
+      .observe = [&](const State& y) { return observe_tables(model, full(y), loss.contexts()); },
+      .phases = [&](const State& y) { return loss.phases(full(y)); },
       .bound = [&](const State& y,
                    const GateObservation& gates) { return residual_bound(model, full(y), model.vocabulary, gates); },
       .bias = [&](const State& y) { return static_part(model, std::span(y.data(), count)); },
@@ -118,11 +117,10 @@ FlowResult table_flow(const Model& model, const Geometry& geometry, const Contex
   return follow(problem, options, std::move(tables));
 }
 
-TableVelocity table_velocity(const Model& model, const Geometry& geometry, const Contexts& contexts,
-                             const std::vector<double>& tables) {
+TableVelocity table_velocity(Loss& loss, const std::vector<double>& tables) {
   TableVelocity result{0.0, std::vector<double>(tables.size()), std::vector<double>(tables.size())};
-  result.loss = table_loss(model, geometry, contexts, tables, result.gradient);
-  geometry.apply(result.gradient, result.velocity);
+  result.loss = loss(tables, result.gradient);
+  loss.geometry().apply(result.gradient, result.velocity);
   for (double& v : result.velocity) v = -v;
   return result;
 }

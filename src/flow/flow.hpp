@@ -6,14 +6,15 @@
 #include <string_view>
 #include <vector>
 
-#include "../contexts.hpp"
-#include "../errors.hpp"
-#include "../geometry.hpp"
-#include "../observe.hpp"
-#include "../trapping.hpp"
-#include "coordination.hpp"
-#include "equilibrium.hpp"
-#include "integrate.hpp"
+#include "flow/coordination.hpp"
+#include "flow/equilibrium.hpp"
+#include "flow/integrate.hpp"
+#include "flow/trap.hpp"
+#include "loss/geometry.hpp"
+#include "loss/loss.hpp"
+#include "loss/observe.hpp"
+#include "model/contexts.hpp"
+#include "model/errors.hpp"
 
 namespace phaselock {
 
@@ -72,6 +73,7 @@ struct FlowOptions {
   IntegrateOptions integration;
   StopRule stop = StopRule::residual;
   double residual = 1e-3;                      ///< largest 1 - p of any gate at which a flow counts as selected
+  TrapProver trap = {};                        ///< of this flow's model; empty: no box is tried, and `certified` stops by residual
   bool record = false;                         ///< keep a Sample after every accepted step
   std::function<void(double t)> on_step = {};  ///< told the time of every accepted step; for progress
   std::function<void(const FlowCheckpoint&)> on_checkpoint =
@@ -109,17 +111,15 @@ struct FlowResult {
 FlowResult static_flow(const Model& model, double kappa, std::vector<double> bias, const FlowOptions& options,
                        const Coordination& coordination = {});
 
-/// Flow of gate tables from `tables` [2][H][S][N] under the loss of the sampled contexts: dG/dt = -(dLoss/dG) K.
+/// Flow of gate tables from `tables` [2][H][S][N] under `loss`, of the sampled contexts: dG/dt = -(dLoss/dG) K.
 /// tied: both branches move together from the key tables; uniform: all weights 1/S, nothing moves.
-FlowResult table_flow(const Model& model, const Geometry& geometry, const Contexts& contexts, GateClass gate_class,
-                      std::vector<double> tables, const FlowOptions& options);
+FlowResult table_flow(Loss& loss, GateClass gate_class, std::vector<double> tables, const FlowOptions& options);
 
 /// Velocity -(gradient K) of tables and their loss: what `evaluate` prints.
 struct TableVelocity {
   double loss;
   std::vector<double> gradient, velocity;
 };
-TableVelocity table_velocity(const Model& model, const Geometry& geometry, const Contexts& contexts,
-                             const std::vector<double>& tables);
+TableVelocity table_velocity(Loss& loss, const std::vector<double>& tables);
 
 }  // namespace phaselock

@@ -1,4 +1,4 @@
-#include "integrate.hpp"
+#include "flow/integrate.hpp"
 
 #include <boost/numeric/odeint/algebra/default_operations.hpp>
 #include <boost/numeric/odeint/algebra/range_algebra.hpp>
@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-#include "clock.hpp"
+#include "flow/clock.hpp"
 
 namespace phaselock {
 

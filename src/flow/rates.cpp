@@ -1,10 +1,10 @@
-#include "rates.hpp"
+#include "flow/rates.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "../loss/static_loss.hpp"
+#include "loss/static_loss.hpp"
 
 namespace phaselock {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "../model.hpp"
+#include "model/model.hpp"
 
 namespace phaselock {
 

@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "../loss/static_curvature.hpp"
-#include "../loss/static_loss.hpp"
-#include "integrate.hpp"
+#include "flow/integrate.hpp"
+#include "loss/static_curvature.hpp"
+#include "loss/static_loss.hpp"
 
 namespace phaselock {
 

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <utility>
 
-#include "clock.hpp"
-#include "integrate.hpp"
+#include "flow/clock.hpp"
+#include "flow/integrate.hpp"
 
 namespace phaselock {
 

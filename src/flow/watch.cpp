@@ -1,10 +1,10 @@
-#include "watch.hpp"
+#include "flow/watch.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "escape.hpp"
+#include "flow/escape.hpp"
 
 namespace phaselock {
 
@@ -12,7 +12,6 @@ Watch::Watch(const Problem& problem, const FlowOptions& options, FlowResult& res
     : problem_(problem),
       options_(options),
       result_(result),
-      trap_(problem.model),
       stage_(problem.stages.data()),
       last_save_(options.integration.save_at.empty() ? 0.0 : options.integration.save_at.back()) {}
 
@@ -58,8 +57,8 @@ void Watch::restore(const FlowCheckpoint& checkpoint) {
 bool Watch::selected(const GateObservation& gates) const { return selects(gates, options_.residual); }
 
 std::optional<TrappingProof> Watch::proof(const State& y, const GateObservation& gates) {
-  if (!problem_.exact || problem_.repulsion != 0.0) return std::nullopt;
-  return trap_.prove({y.data(), problem_.parameters}, problem_.tokens, gates.selection);
+  if (!options_.trap || !problem_.exact || problem_.repulsion != 0.0) return std::nullopt;
+  return options_.trap({y.data(), problem_.parameters}, problem_.tokens, gates.selection);
 }
 
 bool Watch::at_interior(const State& y, const GateObservation& gates) {

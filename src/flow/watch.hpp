@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "course.hpp"
+#include "flow/course.hpp"
 
 namespace phaselock {
 
@@ -43,7 +43,6 @@ class Watch {
   const Problem& problem_;
   const FlowOptions& options_;
   FlowResult& result_;
-  Trap trap_;
   const Stage* stage_;
   double last_save_;
   double last_s_ = 0.0, next_look_ = 0.0, look_every_ = 0.5, before_escape_s_ = 0.0;

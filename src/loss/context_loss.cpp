@@ -1,4 +1,4 @@
-#include "context_loss.hpp"
+#include "loss/context_loss.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -5,8 +5,8 @@
 #include <functional>
 #include <vector>
 
-#include "../gates.hpp"
-#include "../model.hpp"
+#include "model/gates.hpp"
+#include "model/model.hpp"
 
 namespace phaselock {
 

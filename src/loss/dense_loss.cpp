@@ -1,9 +1,7 @@
-#include "dense_loss.hpp"
+#include "loss/dense_loss.hpp"
 
 #include <cmath>
 #include <vector>
-
-#include "shifted_exp.hpp"
 
 namespace phaselock {
 
@@ -34,7 +32,8 @@ Eigen::MatrixXd context_columns(const Geometry& geometry, std::span<const Token>
   return columns;
 }
 
-Readout read_out(const Model& model, const Geometry& geometry, std::span<const Token> context, const ContextGates& gates) {
+Readout read_out(const Model& model, const Geometry& geometry, std::span<const Token> context, const ContextGates& gates,
+                 ShiftedExp exponentials) {
   const int L = model.blocks, S = model.positions, Q = model.queries();
   Readout out{context_columns(geometry, context),
               Eigen::MatrixXd(model.slots(), Q),
@@ -67,7 +66,7 @@ Readout read_out(const Model& model, const Geometry& geometry, std::span<const T
   out.weight.noalias() = model.beta * out.columns * out.m;  // the logits
   for (int q = 0; q < Q; ++q) {
     const double answer = out.weight(context[query_slot(model, q) + 1], q);
-    const auto [top, sum] = shifted_exp({out.weight.col(q).data(), std::size_t(model.vocabulary)});
+    const auto [top, sum] = exponentials({out.weight.col(q).data(), std::size_t(model.vocabulary)});
     out.Z(q) = sum;
     out.loss += (std::log(sum) + top - answer) / Q;
   }
@@ -77,15 +76,15 @@ Readout read_out(const Model& model, const Geometry& geometry, std::span<const T
 }  // namespace
 
 Eigen::MatrixXd dense_answer_probabilities(const Model& model, const Geometry& geometry, std::span<const Token> context,
-                                           const ContextGates& gates) {
-  const Readout out = read_out(model, geometry, context, gates);
+                                           const ContextGates& gates, ShiftedExp exponentials) {
+  const Readout out = read_out(model, geometry, context, gates, exponentials);
   return out.weight * out.Z.cwiseInverse().asDiagonal();
 }
 
 double dense_context_loss(const Model& model, const Geometry& geometry, std::span<const Token> context, const ContextGates& gates,
-                          ContextGates* gradient) {
+                          ContextGates* gradient, ShiftedExp exponentials) {
   const int L = model.blocks, S = model.positions, Q = model.queries();
-  Readout out = read_out(model, geometry, context, gates);
+  Readout out = read_out(model, geometry, context, gates, exponentials);
   if (!gradient) return out.loss;
   *gradient = ContextGates(model);
   // dLoss/dlogits = (weight / Z - 1{answer}) / Q, pulled back through the product to m.

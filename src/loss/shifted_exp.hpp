@@ -5,12 +5,15 @@
 
 namespace phaselock {
 
-struct ShiftedExp {
+struct ShiftedSum {
   double top;  ///< largest logit
   double sum;  ///< of e^(logit - top); NaN if a logit is not finite
 };
 
-/// logits <- e^(logits - top), in SIMD of the processor's width (Highway, chosen at run time). Not empty.
-ShiftedExp shifted_exp(std::span<double> logits);
+/// logits <- e^(logits - top). Not empty.
+using ShiftedExp = ShiftedSum (*)(std::span<double> logits);
+
+/// By the standard library's exp, number after number.
+ShiftedSum shifted_exp(std::span<double> logits);
 
 }  // namespace phaselock

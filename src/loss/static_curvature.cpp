@@ -1,10 +1,10 @@
-#include "static_curvature.hpp"
+#include "loss/static_curvature.hpp"
 
 #include <boost/math/differentiation/autodiff.hpp>
 
 #include <vector>
 
-#include "static_loss.hpp"
+#include "loss/static_loss.hpp"
 
 namespace phaselock {
 

@@ -5,7 +5,7 @@
 
 #include <span>
 
-#include "../model.hpp"
+#include "model/model.hpp"
 
 namespace phaselock {
 

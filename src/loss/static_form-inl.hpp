@@ -1,5 +1,5 @@
 // The closed form of static gates: all blocks alike, cost O(H S^2) whatever L and N (theory.md sections 2 and 3). Written once,
-// generic in the number type: double, a dual number, a SIMD pack. No include guard: see formulas-inl.hpp, which it needs.
+// generic in the number type: double, a dual number, a SIMD pack. No include guard: see attention-inl.hpp, which it needs.
 
 /// Heads and positions as the loops see them: of any model, or known to the compiler.
 struct AnyShape {

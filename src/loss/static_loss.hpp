@@ -4,13 +4,13 @@
 #include <cmath>
 #include <vector>
 
-#include "../gates.hpp"
-#include "../model.hpp"
+#include "model/gates.hpp"
+#include "model/model.hpp"
 
 namespace phaselock {
 
 namespace ordinary {
-#include "static_form-inl.hpp"
+#include "loss/static_form-inl.hpp"
 }
 
 /// Loss of static gates at exact geometry, nats, and its total derivative with respect to the weights (all blocks move

@@ -1,0 +1,97 @@
+// kind = "search": the best oracle weights of sampled contexts.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kinds/kind.hpp"
+#include "model/interrupt.hpp"
+#include "schema/inputs.hpp"
+#include "search/search.hpp"
+
+namespace phaselock {
+
+namespace {
+
+ContextGates better_weights(const Model& model, const SearchResult& found) {
+  return found.is_selection ? selection_gates(model, found.best_pattern) : found.best_weights;
+}
+
+Json search_json(const Model& model, const SearchResult& found) {
+  const ContextGates weights = better_weights(model, found);
+  const auto shape = {model.heads, model.blocks, model.positions};
+  return {{"best_loss", found.best_loss},
+          {"best_selection_loss", found.best_selection_loss},
+          {"is_selection", found.is_selection},
+          {"distinct", found.distinct},
+          {"weights", {{"pK", nested(weights.key, shape)}, {"pV", nested(weights.value, shape)}}},
+          {"kkt_residual", found.kkt_residual},
+          {"starts", found.starts},
+          {"starts_at_best", found.starts_at_best},
+          {"best_pattern",
+           nested(std::vector<double>(found.best_pattern.begin(), found.best_pattern.end()), {model.heads, model.blocks})}};
+}
+
+std::vector<CsvTable> search_tables(const Model& model, const SearchResult& found) {
+  CsvTable weights("oracle_weights.csv",
+                   "head, block, offset: from 0; key, value: gate weights of the better optimum of the first context",
+                   "head,block,offset,key,value");
+  const ContextGates best = better_weights(model, found);
+  for (int h = 0; h < model.heads; ++h)
+    for (int l = 0; l < model.blocks; ++l)
+      for (int r = 0; r < model.positions; ++r) {
+        const std::size_t k = gate_index(model, h, l, r);
+        weights.row(h, l, r, std::clamp(best.key[k], 0.0, 1.0), std::clamp(best.value[k], 0.0, 1.0));
+      }
+  CsvTable starts("starts.csv", "start: of the continuous search of the first context; loss: nats", "start,loss");
+  for (std::size_t k = 0; k < found.start_losses.size(); ++k) starts.row(k, found.start_losses[k]);
+  return {std::move(weights), std::move(starts)};
+}
+
+}  // namespace
+
+Report run_search(const Scenario& scenario, RunContext& context) {
+  const Model& model = scenario.model;
+  const Geometry geometry = make_geometry(scenario);
+  const Contexts contexts = make_contexts(scenario);
+  const SearchOptions options{scenario.search.starts, scenario.search.seed};
+  context.progress.begin("search", "contexts");
+  context.state = {{"contexts", Json::array()}};
+  Report report;
+  std::size_t selections = 0, distinct = 0;
+  for (std::size_t m = 0; m < contexts.size(); ++m) {
+    check_interrupt();
+    context.progress.update(double(m), double(contexts.size()));
+    const SearchResult found = search_oracle(model, geometry, contexts[m], options);
+    Json result = search_json(model, found);
+    selections += found.is_selection;
+    distinct += found.distinct;
+    if (m == 0) {
+      report.results = result;
+      report.tables = search_tables(model, found);
+    }
+    result.erase("starts");
+    result["tokens"] = contexts[m];
+    context.state["contexts"].push_back(std::move(result));
+  }
+  const Json& first = report.results;
+  report.summary = {
+      fmt::format("search: the best weights of {} are {}", contexts.size() == 1 ? "the context" : "the first context",
+                  !first["is_selection"] ? "no selection"
+                  : first["distinct"]    ? "a selection of distinct positions"
+                                         : "a selection with collisions"),
+      fmt::format("model: {}; kappa = {:.6g}, epsilon = {:.4g}", model_text(model), geometry.kappa(), geometry.epsilon()),
+      fmt::format("best loss of the continuous search: {:.12g} nats, reached by {} of {} starts", first["best_loss"].get<double>(),
+                  first["starts_at_best"].get<int>(), first["starts"].get<int>()),
+      fmt::format("best selection pattern: {:.12g} nats", first["best_selection_loss"].get<double>()),
+      fmt::format("KKT residual of the better one: {:.3g}", first["kkt_residual"].get<double>()),
+      fmt::format("contexts whose optimum is a selection: {} of {}; of distinct positions: {}", selections, contexts.size(),
+                  distinct)};
+  report.results["contexts_searched"] = contexts.size();
+  report.results["selections"] = selections;
+  report.results["distinct_selections"] = distinct;
+  report.results["geometry"] = {{"kappa", geometry.kappa()}, {"epsilon", geometry.epsilon()}};
+  report.results["contexts"] = std::move(context.state["contexts"]);
+  return report;
+}
+
+}  // namespace phaselock

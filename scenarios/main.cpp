@@ -1,3 +1,0 @@
-#include "commands.hpp"
-
-int main(int argc, char** argv) { return phaselock::command_line(argc, argv); }

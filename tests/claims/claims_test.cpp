@@ -1,0 +1,201 @@
+// Verdicts of the claims: rules, controls, and Theorem 1 on random models.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <set>
+
+#include "claims/checks.hpp"
+#include "model/errors.hpp"
+#include "model/random.hpp"
+#include "proofs/bounds.hpp"
+#include "search/search.hpp"
+
+using namespace phaselock;
+
+namespace {
+
+Model random_small_model(Stream& stream) {
+  Model model;
+  model.blocks = 4 + int(stream.below(2));
+  model.positions = 3 + int(stream.below(2));
+  model.heads = 1 + int(stream.below(model.positions - 1));
+  model.gamma = 0.5 + 0.5 * stream.uniform();
+  model.beta = 0.5 + 11.0 * stream.uniform();
+  model.vocabulary = model.slots() + int(std::exp(9.0 * stream.uniform()));
+  return model;
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("the claim table is complete and its ids are unique") {
+    std::set<std::string_view> ids;
+    for (const Claim& claim : claims()) {
+      CHECK(ids.insert(claim.id).second);
+      for (const auto text : {claim.title, claim.statement, claim.assumptions, claim.acceptance, claim.rejection, claim.source})
+        CHECK(text.size() > 5);
+      CHECK(find_claim(claim.id) == &claim);
+    }
+    CHECK(find_claim("theorem3") == nullptr);
+  }
+
+  TEST_CASE("exit codes follow verdict, assumptions and expectation") {
+    ClaimResult result{.id = "theorem1",
+                       .model = {},
+                       .assumptions = {{"holds", true}},
+                       .evidence = {},
+                       .verdict = Verdict::proved,
+                       .expected = {}};
+    CHECK(exit_code(result) == 0);
+    result.verdict = Verdict::supported;
+    CHECK(exit_code(result) == 0);
+    result.verdict = Verdict::refuted;
+    CHECK(exit_code(result) == 1);
+    result.expected = "REFUTED";
+    CHECK(exit_code(result) == 0);
+    result.verdict = Verdict::proved;
+    CHECK(exit_code(result) == 1);
+    result.expected.reset();
+    result.verdict = Verdict::undecided;
+    CHECK(exit_code(result) == 2);
+    result.verdict = Verdict::proved;
+    result.assumptions.push_back({"does not", false});
+    CHECK(exit_code(result) == 2);
+    CHECK(result.outcome() == "ASSUMPTION");
+    result.expected = "ASSUMPTION";
+    CHECK(exit_code(result) == 0);
+  }
+
+  TEST_CASE("shares are judged by the exact interval") {
+    nlohmann::ordered_json evidence;
+    CHECK(judge_share(100, 100, evidence) == Verdict::supported);
+    CHECK(evidence["interval"][0].get<double>() == doctest::Approx(0.9638).epsilon(1e-4));
+    CHECK(judge_share(20, 20, evidence) == Verdict::undecided);  // too few to support
+    CHECK(judge_share(0, 10, evidence) == Verdict::refuted);
+    CHECK(judge_share(95, 100, evidence) == Verdict::undecided);
+  }
+
+  TEST_CASE("Theorem 1 at the three models around the threshold, and above N0") {
+    CHECK(check_theorem1({4, 3, 1, 50, 1.0, 10.0}).outcome() == "REFUTED");
+    const ClaimResult below = check_theorem1({4, 3, 1, 190, 1.0, 10.0});
+    CHECK(below.outcome() == "REFUTED");
+    CHECK(below.evidence["better_optimum"]["below_loss_star_by"].get<double>() > 1e-7);
+    CHECK(below.evidence["better_optimum"]["smallest_largest_weight"].get<double>() < 0.9999);
+    CHECK(below.evidence["decided_by"] == "N_star_distinct");
+    const auto decided_by = [](int N) {
+      const ClaimResult result = check_theorem1({4, 3, 1, N, 1.0, 10.0});
+      CHECK(result.outcome() == "PROVED");
+      return result.evidence["decided_by"].get<std::string>();
+    };
+    CHECK(decided_by(192) == "branch_and_bound");
+    CHECK(decided_by(512) == "branch_and_bound");
+    CHECK(decided_by(513) == "N2");
+    CHECK(decided_by(606) == "N2");
+    CHECK(decided_by(607) == "N0");
+  }
+
+  TEST_CASE("assumptions not met are no pass") {
+    for (const Model model : {Model{4, 3, 3, 64, 1.0, 1.0}, Model{3, 3, 1, 64, 1.0, 1.0}, Model{4, 2, 1, 64, 1.0, 1.0}}) {
+      CHECK(check_theorem1(model).outcome() == "ASSUMPTION");
+      CHECK(check_distinctness(model).outcome() == "ASSUMPTION");
+      CHECK(check_sample_independence(model, 1.0, 1e-2, 1).outcome() == "ASSUMPTION");
+      CHECK(check_late_time(model, 1.0, 1).outcome() == "ASSUMPTION");
+    }
+  }
+
+  TEST_CASE("distinctness enumerates all patterns of a small model") {
+    const ClaimResult result = check_distinctness({4, 3, 2, 12, 1.0, 4.0});
+    CHECK(result.outcome() == "PROVED");
+    CHECK(result.evidence["patterns"] == 256);
+    CHECK(result.evidence["distinct"] == 16);                                     // [n!/(n-H)!]^L = 2^4
+    CHECK(check_distinctness({4, 6, 3, 64, 1.0, 1.0}).outcome() == "SUPPORTED");  // too many to enumerate
+  }
+
+  TEST_CASE("toy claims hold and their rates are measured, not copied") {
+    const ClaimResult rates = check_toy_rates({4, 2, 2, 8, 1.0, 4.0});
+    CHECK(rates.outcome() == "SUPPORTED");
+    CHECK(rates.evidence["difference_measured"] != rates.evidence["difference_predicted"]);
+    CHECK(check_toy_endpoints({4, 2, 2, 8, 1.0, 4.0}, 100).outcome() == "SUPPORTED");
+  }
+
+  TEST_CASE("controls: uniform and tied gates do not select") {
+    const Model model{4, 3, 1, 16, 1.0, 1.0};
+    CHECK(check_theorem2_control(model, 1.0, GateClass::uniform, 3).outcome() == "REFUTED");
+    CHECK(check_theorem2_control(model, 1.0, GateClass::tied, 3).outcome() == "REFUTED");
+  }
+
+  TEST_CASE("where no flow selects, agreement is not claimed; interior flows are no success") {
+    const auto results =
+        check_theorem2({{{4, 4, 1, 32, 1.0, 8.0}, 1e-2, 12, GateClass::fixed}}, 1.0, [](std::string_view, int, int) {});
+    CHECK(results[0].evidence["interior"] == 12);
+    CHECK(results[0].outcome() == "REFUTED");
+    CHECK(results[1].outcome() == "UNDECIDED");
+  }
+
+  TEST_CASE("the toy example's claims assume L >= 4, and slowness refutes nothing") {
+    CHECK(check_toy_endpoints({2, 2, 2, 8, 1.0, 4.0}, 20).outcome() == "ASSUMPTION");
+    CHECK(check_toy_endpoints({4, 2, 2, 8, 1e-6, 4.0}, 20).outcome() == "UNDECIDED");
+  }
+
+  TEST_CASE("distinctness at a vocabulary where doubles cannot tell patterns apart is undecided") {
+    CHECK(check_distinctness({4, 3, 2, 2000000000, 1.0, 0.01}).outcome() == "UNDECIDED");
+  }
+
+  TEST_CASE("unknown suites are refused") { CHECK_THROWS_AS(verify("theorem3", {}), DomainError); }
+}
+
+TEST_SUITE("slow") {
+  TEST_CASE("Theorem 1 on 60 random models: a verdict for each, consistent with the bounds") {
+    Stream stream(21, Purpose::choice);
+    int proved = 0, refuted = 0, bounded = 0;
+    for (int k = 0; k < 60; ++k) {
+      const Model model = random_small_model(stream);
+      const ClaimResult result = check_theorem1(model);
+      CAPTURE(fmt::format("L{} S{} H{} N{} gamma {} beta {}", model.blocks, model.positions, model.heads, model.vocabulary,
+                          model.gamma, model.beta));
+      REQUIRE(result.assumptions_hold());
+      const double N = model.vocabulary;
+      if (N > sufficient_n0(model) || N >= sufficient_n1(model)) CHECK(result.verdict == Verdict::proved);
+      CHECK((result.verdict == Verdict::refuted) == (N < necessary_n_star(model)));
+      CHECK(result.verdict != Verdict::undecided);
+      proved += result.verdict == Verdict::proved;
+      refuted += result.verdict == Verdict::refuted;
+      bounded += result.evidence["decided_by"] == "branch_and_bound";
+    }
+    CHECK(proved + refuted >= 55);
+    CHECK(refuted > 5);
+    CHECK(bounded > 5);
+  }
+
+  TEST_CASE("where Theorem 1 is PROVED the search finds nothing below loss*") {
+    Stream stream(22, Purpose::choice);
+    int tried = 0;
+    while (tried < 15) {
+      const Model model = random_small_model(stream);
+      if (model.vocabulary <= sufficient_n0(model) && model.vocabulary < sufficient_n1(model)) continue;
+      std::vector<Token> context(model.slots());
+      for (int j = 0; j < model.slots(); ++j) context[j] = j;
+      const SearchResult found = search_oracle(model, Geometry::exact(1.0, model.vocabulary), context, {.starts = 16, .seed = 3});
+      CHECK(found.better() > distinct_loss(model) - 1e-10);
+      CHECK(found.is_selection);
+      CHECK(found.distinct);
+      ++tried;
+    }
+  }
+
+  TEST_CASE("Theorem 2 and the agreement with the static part on a small plan") {
+    const auto results = check_theorem2({{{4, 4, 3, 32, 1.0, 1.0}, 1e-2, 80}}, 1.0, [](std::string_view, int, int) {});
+    REQUIRE(results.size() == 2);
+    CHECK(results[0].outcome() == "SUPPORTED");
+    CHECK(results[1].evidence["successes"].get<int>() >= 76);
+  }
+
+  TEST_CASE("late-time law and coverage claims") {
+    CHECK(check_late_time({4, 4, 3, 1000, 1.0, 1.0}, 1.0, 5).outcome() == "SUPPORTED");
+    CHECK(check_coverage_symmetry({4, 4, 3, 100, 1.0, 1.0}, 1.0, 300).outcome() == "SUPPORTED");
+    CHECK(check_coverage_occupancy({4, 4, 3, 1000000, 1.0, 1.0}, 1.0, 300).outcome() == "SUPPORTED");
+    CHECK(check_coverage_occupancy({4, 4, 3, 100, 1.0, 8.0}, 1.0, 300).outcome() == "REFUTED");  // heads repel there
+    CHECK(check_coverage_repulsion({4, 4, 3, 100, 1.0, 8.0}, 1.0, 100).outcome() == "SUPPORTED");
+  }
+}
