@@ -13,12 +13,13 @@
 #include "model/gates.hpp"
 #include "model/model.hpp"
 #include "model/random.hpp"
+#include "paths.hpp"
 
 namespace phaselock::test {
 
 /// A file of tests/data.
 inline nlohmann::json read_json(const std::string& name) {
-  std::ifstream file(std::string(TEST_DATA) + "/" + name);
+  std::ifstream file(paths::data_folder + "/" + name);
   return nlohmann::json::parse(file);
 }
 

@@ -8,6 +8,7 @@
 #include "claims/checks.hpp"
 #include "model/gates.hpp"
 #include "model/random.hpp"
+#include "paths.hpp"
 #include "program/program.hpp"
 #include "proofs/bounds.hpp"
 #include "proofs/branch_and_bound.hpp"
@@ -22,7 +23,7 @@ namespace {
 int check(const nlohmann::json& certificate) {
   const test::TempFolder folder;
   const auto file = folder.write("certificate.json", certificate.dump());
-  return test::run({PHASELOCK_CHECKER, file.string()}).code;
+  return test::run({test::paths::checker, file.string()}).code;
 }
 
 /// The same certificate with one change and a hash that fits it.

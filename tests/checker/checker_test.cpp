@@ -12,6 +12,7 @@
 #include "certificates/certificate.hpp"
 #include "loss/context_loss.hpp"
 #include "model/random.hpp"
+#include "paths.hpp"
 #include "program/program.hpp"
 #include "proofs/branch_and_bound.hpp"
 #include "support.hpp"
@@ -107,7 +108,7 @@ Json boxes_claim() {
 
 test::Outcome check_text(const std::string& text) {
   const test::TempFolder folder;
-  return test::run({PHASELOCK_CHECKER, folder.write("certificate.json", text).string()});
+  return test::run({test::paths::checker, folder.write("certificate.json", text).string()});
 }
 
 test::Outcome check(const Json& json) { return check_text(json.dump(1)); }
@@ -438,12 +439,12 @@ TEST_SUITE("fast") {
     CHECK(code(replaced("fnv1a64:", "FNV1A64:")) == 1);
 
     const test::TempFolder folder;
-    CHECK(test::run({PHASELOCK_CHECKER, (folder / "missing.json").string()}).code == 65);
-    CHECK(test::run({PHASELOCK_CHECKER, folder.path().string()}).code == 65);
-    CHECK(test::run({PHASELOCK_CHECKER}).code == 64);
-    CHECK(test::run({PHASELOCK_CHECKER, "a", "b"}).code == 64);
-    CHECK(test::run({PHASELOCK_CHECKER, "--quiet"}).code == 64);
-    CHECK(test::run({PHASELOCK_CHECKER, "--help"}).code == 0);
+    CHECK(test::run({test::paths::checker, (folder / "missing.json").string()}).code == 65);
+    CHECK(test::run({test::paths::checker, folder.path().string()}).code == 65);
+    CHECK(test::run({test::paths::checker}).code == 64);
+    CHECK(test::run({test::paths::checker, "a", "b"}).code == 64);
+    CHECK(test::run({test::paths::checker, "--quiet"}).code == 64);
+    CHECK(test::run({test::paths::checker, "--help"}).code == 0);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <optional>
 
+#include "paths.hpp"
 #include "program/program.hpp"
 #include "program/small_disk.hpp"
 
@@ -203,8 +204,7 @@ TEST_SUITE("fast") {
     const TempFolder folder;
     folder.write("x.toml", small_flow("[contexts]\ncount = 6\n[flow]\nuntil = 10.0\n"));
     const Outcome outcome =
-        run({"sh", "-c",
-             "for k in 1 2 3 4 5 6; do (" + std::string(PHASELOCK_PROGRAM) + " run x.toml --out OUT; echo code $?) & done; wait"},
+        run({"sh", "-c", "for k in 1 2 3 4 5 6; do (" + test::paths::program + " run x.toml --out OUT; echo code $?) & done; wait"},
             folder.path());
     std::size_t done = 0, refused = 0;
     for (std::size_t at = 0; (at = outcome.out.find("code ", at)) != std::string::npos; ++at) {

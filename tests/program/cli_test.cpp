@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "paths.hpp"
 #include "program/program.hpp"
 #include "support.hpp"
 
@@ -131,7 +132,7 @@ TEST_SUITE("fast") {
   TEST_CASE("standard output that cannot be written is an error") {
     const TempFolder folder;
     folder.write("x.toml", quick);
-    const Outcome outcome = run({"sh", "-c", std::string(PHASELOCK_PROGRAM) + " run x.toml > /dev/full"}, folder.path());
+    const Outcome outcome = run({"sh", "-c", test::paths::program + " run x.toml > /dev/full"}, folder.path());
     CHECK(outcome.code == 73);
     CHECK(outcome.err.find("standard output") != std::string::npos);
   }
@@ -154,7 +155,7 @@ TEST_SUITE("fast") {
     const Outcome list = phaselock_program({"list"});
     CHECK(list.code == 0);
     std::size_t shipped = 0;
-    for (const auto& entry : fs::directory_iterator(SCENARIO_DIR)) shipped += entry.path().extension() == ".toml";
+    for (const auto& entry : fs::directory_iterator(test::paths::scenario_folder)) shipped += entry.path().extension() == ".toml";
     CHECK(lines(list.out) == shipped);
     const Outcome unknown = phaselock_program({"explain", "?"});
     const std::size_t first = unknown.err.find("one of ") + 7;

@@ -6,6 +6,7 @@
 #include <map>
 #include <random>
 
+#include "paths.hpp"
 #include "program/program.hpp"
 #include "sweep/sqlite.hpp"
 
@@ -49,7 +50,7 @@ class Child {
 };
 
 std::vector<std::string> resume(const std::string& out) {
-  return {PHASELOCK_PROGRAM, "run", "s.toml", "--out", out, "--resume", "--quiet"};
+  return {test::paths::program, "run", "s.toml", "--out", out, "--resume", "--quiet"};
 }
 
 /// The exported files by name.
@@ -133,8 +134,9 @@ TEST_SUITE("slow") {
     REQUIRE(phaselock_program({"run", "s.toml", "--out", "whole", "--quiet"}, folder.path()).code == 0);
     const auto expected = exported(folder / "whole");
     SUBCASE("a limit on the size of files") {
-      const Outcome limited = run(
-          {"sh", "-c", "trap '' XFSZ; ulimit -f 300; exec \"$0\" run s.toml --out out --quiet", PHASELOCK_PROGRAM}, folder.path());
+      const Outcome limited =
+          run({"sh", "-c", "trap '' XFSZ; ulimit -f 300; exec \"$0\" run s.toml --out out --quiet", test::paths::program},
+              folder.path());
       CHECK(limited.code == 73);
       CHECK(limited.err.find("sweep.sqlite") != std::string::npos);
       CHECK(!fs::exists(folder / "out/result.json"));

@@ -18,6 +18,8 @@
 #include <thread>
 #include <vector>
 
+#include "paths.hpp"
+
 namespace phaselock::test {
 
 namespace fs = std::filesystem;
@@ -121,7 +123,7 @@ inline Outcome run(std::vector<std::string> arguments, const fs::path& folder = 
 /// Runs phaselock.
 inline Outcome phaselock_program(std::vector<std::string> arguments, const fs::path& folder = fs::temp_directory_path(),
                                  const std::function<bool()>& interrupt_when = {}) {
-  arguments.insert(arguments.begin(), PHASELOCK_PROGRAM);
+  arguments.insert(arguments.begin(), paths::program);
   return run(std::move(arguments), folder, interrupt_when);
 }
 

@@ -11,6 +11,7 @@
 
 #include "output/failure.hpp"
 #include "output/flow_checkpoint.hpp"
+#include "paths.hpp"
 #include "program/program.hpp"
 #include "program/small_disk.hpp"
 
@@ -79,7 +80,7 @@ FlowCheckpoint odd_numbers() {
 
 /// A folder whose run was interrupted at its first steps.
 void interrupt(const TempFolder& folder, const std::string& out, const std::vector<std::string>& more = {}) {
-  std::vector<std::string> arguments = {PHASELOCK_PROGRAM, "run", "x.toml", "--out", out, "--checkpoint-every", "0"};
+  std::vector<std::string> arguments = {test::paths::program, "run", "x.toml", "--out", out, "--checkpoint-every", "0"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   const Program program(arguments, folder.path());
   program.signal_when(SIGTERM, [&] { return fs::exists(folder / out / flow_checkpoint_file); });
@@ -158,7 +159,7 @@ TEST_SUITE("fast") {
   TEST_CASE("a second process on the folder of a running flow is refused and disturbs nothing") {
     const TempFolder folder;
     folder.write("x.toml", endless);
-    const Program first({PHASELOCK_PROGRAM, "run", "x.toml", "--out", "OUT", "--checkpoint-every", "0"}, folder.path());
+    const Program first({test::paths::program, "run", "x.toml", "--out", "OUT", "--checkpoint-every", "0"}, folder.path());
     std::vector<Outcome> others;
     first.signal_when(SIGINT, [&] {
       if (!fs::exists(folder / "OUT/checkpoint.bin")) return false;
@@ -194,7 +195,7 @@ TEST_SUITE("slow") {
       fs::remove_all(folder / "OUT");
       for (bool done = false; !done;) {
         REQUIRE(++processes < 400);
-        const Program program({PHASELOCK_PROGRAM, "run", "x.toml", "--out", "OUT", "--resume", "--checkpoint-every",
+        const Program program({test::paths::program, "run", "x.toml", "--out", "OUT", "--resume", "--checkpoint-every",
                                random() % 2 ? "0" : "0.01", "--threads", random() % 2 ? "1" : "2"},
                               folder.path());
         // Mostly on the way; now and then before there is a folder.
@@ -239,8 +240,7 @@ TEST_SUITE("slow") {
     }
     // ulimit counts in blocks of 512 bytes.
     const Outcome limited =
-        run({"sh", "-c",
-             "ulimit -f 56; exec " + std::string(PHASELOCK_PROGRAM) + " run x.toml --out OUT --resume --checkpoint-every 0"},
+        run({"sh", "-c", "ulimit -f 56; exec " + test::paths::program + " run x.toml --out OUT --resume --checkpoint-every 0"},
             folder.path());
     CHECK(limited.code == 73);
     CHECK(has(limited.err, "OUT/checkpoint.bin: File too large"));

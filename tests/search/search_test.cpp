@@ -15,6 +15,7 @@
 #include "model/errors.hpp"
 #include "model/interrupt.hpp"
 #include "model/random.hpp"
+#include "paths.hpp"
 #include "search/patterns.hpp"
 
 using namespace phaselock;
@@ -112,7 +113,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("reference cases: optimum within 1e-8 and its kind") {
-    std::ifstream file(TEST_DATA "/oracle_cases.json");
+    std::ifstream file(test::paths::data_folder + "/oracle_cases.json");
     const auto cases = nlohmann::json::parse(file);
     REQUIRE(cases.size() == 7);
     for (const auto& c : cases) {

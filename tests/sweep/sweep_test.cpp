@@ -14,6 +14,7 @@
 #include "output/files.hpp"
 #include "output/json.hpp"
 #include "output/npz.hpp"
+#include "paths.hpp"
 #include "program/program.hpp"
 #include "schema/scenario.hpp"
 #include "schema/sweep_axes.hpp"
@@ -297,7 +298,7 @@ TEST_SUITE("fast") {
     CHECK(whole.out.find(cells[0]["one_seed"].get<std::string>()) != std::string::npos);
     std::string command = cells[1]["one_seed"];
     command.replace(command.find("SEED"), 4, "17");
-    command.replace(0, 9, std::string("'") + PHASELOCK_PROGRAM + "'");
+    command.replace(0, 9, "'" + test::paths::program + "'");
     REQUIRE(run({"sh", "-c", command + " --out ALONE --quiet"}, folder.path()).code == 0);
     CHECK(Json::parse(slurp(folder / "ALONE/result.json"))["results"]["seeds"] == 1);
     const auto row = [](const std::string& table, const std::string& start) {
@@ -397,7 +398,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("a program that cannot speak goes on") {
     const TempFolder folder;
-    const std::string program = std::string("'") + PHASELOCK_PROGRAM + "'";
+    const std::string program = "'" + test::paths::program + "'";
     CHECK(run({"sh", "-c", program + " export none 2>/dev/full"}, folder.path()).code == 74);
     CHECK(run({"sh", "-c", program + " export none 2>&-"}, folder.path()).code == 74);
   }
@@ -485,7 +486,7 @@ TEST_SUITE("fast") {
     std::string archive;
     write_npz(text, [&](std::string_view piece) { archive += piece; });
     folder.write("a.npz", archive);
-    const Outcome outcome = run({PHASELOCK_PYTHON, "-c",
+    const Outcome outcome = run({test::paths::python, "-c",
                                  "import numpy as np; a = np.load('a.npz'); print(a['x'].tolist(), a['y'].tolist(), "
                                  "a['z'].tolist(), a['y'].dtype, len(a.files))"},
                                 folder.path());
@@ -520,12 +521,11 @@ TEST_SUITE("slow") {
     CHECK(report.results["cells"][0]["escape_time_median"]["estimate"].is_null());
   }
 
-#ifdef PHASELOCK_MPI_PROGRAM
-  TEST_CASE("two MPI ranks export what one process exports") {
+  TEST_CASE("two MPI ranks export what one process exports" * doctest::skip(paths::mpi_program.empty())) {
     const TempFolder folder;
     folder.write("s.toml", base + "keep = \"seeds\"\n");
     const Outcome ranks =
-        run({"mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2", PHASELOCK_MPI_PROGRAM, "s.toml", "--out", "two"},
+        run({"mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2", test::paths::mpi_program, "s.toml", "--out", "two"},
             folder.path());
     CAPTURE(ranks.err);
     REQUIRE(ranks.code == 0);
@@ -538,7 +538,6 @@ TEST_SUITE("slow") {
     }
     CHECK(files >= 12);
   }
-#endif
 }
 
 }  // namespace phaselock::test
