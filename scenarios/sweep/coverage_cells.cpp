@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <stdexcept>
 #include <tuple>
 
@@ -44,10 +43,9 @@ CellFacts facts_of(const Model& model, const SweepStore& store, int cell) {
   };
   try {
     const std::int64_t seeds = store.finished_seeds(cell);
-    CellFacts facts = cell_facts(model, store.totals(cell), seeds);
-    if (std::accumulate(facts.outcomes.begin(), facts.outcomes.end(), std::int64_t(0)) != seeds)
-      throw damaged("outcomes of other names");
-    return facts;
+    const SeedCounts counts = store.totals(cell, model);
+    if (counts.seeds() != seeds) throw damaged("outcomes of other names");
+    return cell_facts(model, counts);
   } catch (const std::logic_error& error) {  // DomainError, or of text that is no number
     throw damaged(error.what());
   }

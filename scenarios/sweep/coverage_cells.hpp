@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "schema/scenario.hpp"
-#include "sweep/cell_facts.hpp"
+#include "statistics/cell_facts.hpp"
 #include "sweep/sweep_store.hpp"
 
 namespace phaselock {

@@ -40,8 +40,8 @@ Json cell_json(const Cell& cell) {
   Json shapes = Json::object(), outcomes = Json::object();
   for (std::size_t k = 0; k < f.shapes.size(); ++k) shapes[shape_name(f.shapes[k])] = f.shape_counts[k];
   for (std::size_t k = 0; k < f.outcomes.size(); ++k) outcomes[std::string(name(FlowOutcome(int(k))))] = f.outcomes[k];
-  Json occupancy = fit_json(f.occupancy_fit.test);
-  occupancy["method"] = name(f.occupancy_fit.method);
+  Json occupancy = fit_json(f.shape_fit.test);
+  occupancy["method"] = name(f.shape_fit.method);
   occupancy["law"] = by_number(f.occupancy_law);
   Json results = {{"seeds", f.seeds},
                   {"distinct", by_number(f.distinct)},
@@ -104,8 +104,8 @@ std::vector<std::string> selected_summary(const CellFacts& f) {
   if (f.model.heads > 1) lines.push_back(fmt::format("some heads collide: {} (95% interval)", interval_text(f.collided.estimate)));
   if (std::isfinite(f.pairs.correlation.value))
     lines.push_back(fmt::format("correlation of two heads' positions: {}", interval_text(f.pairs.correlation)));
-  lines.push_back(fmt::format("occupancy law of independent choices: statistic {:.4g}, p = {:.3g}", f.occupancy_fit.test.statistic,
-                              f.occupancy_fit.test.p_value));
+  lines.push_back(fmt::format("occupancy law of independent choices: statistic {:.4g}, p = {:.3g}", f.shape_fit.test.statistic,
+                              f.shape_fit.test.p_value));
   lines.push_back(
       fmt::format("uniform positions: chi-square {:.4g}, p = {:.3g}", f.position_fit.statistic, f.position_fit.p_value));
   return lines;

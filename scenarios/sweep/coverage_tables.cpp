@@ -37,7 +37,7 @@ CsvTable cells_table(const Scenario& scenario, const std::vector<Cell>& cells) {
     table.row(key, m.blocks, m.positions, m.heads, m.vocabulary, m.gamma, m.beta, s.geometry.kappa, s.initial.radius,
               axis_value(s, "gates.class"), f.seeds, f.selected.estimate, f.certified.estimate, f.all_distinct.estimate,
               f.collided.estimate, f.pairs.same, f.pairs.correlation, f.escape_median, f.agrees.estimate, f.quality.mean_loss,
-              f.quality.worst_loss, f.quality.mean_accuracy, f.quality.worst_accuracy, f.occupancy_fit.test.p_value,
+              f.quality.worst_loss, f.quality.mean_accuracy, f.quality.worst_accuracy, f.shape_fit.test.p_value,
               f.position_fit.p_value, f.pair_fit.p_value, cell.thresholds.distinct, cell.thresholds.pair, cell.thresholds.all);
   }
   return table;

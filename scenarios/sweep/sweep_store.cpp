@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "output/failure.hpp"
+#include "sweep/count_rows.hpp"
 
 namespace phaselock {
 
@@ -130,8 +131,8 @@ void SweepStore::add(const Chunk& chunk, const SeedCounts& counts, std::span<con
       .bind(chunk.cell, chunk.number, std::int64_t(chunk.first), chunk.seeds)
       .run();
   Statement count(database_, "INSERT INTO count VALUES (?, ?, ?, ?, ?)");
-  for (const auto& [what, keys] : counts)
-    for (const auto& [key, n] : keys) count.bind(chunk.cell, std::string_view(what), std::string_view(key), chunk.number, n).run();
+  for (const CountRow& row : count_rows(counts))
+    count.bind(chunk.cell, std::string_view(row.what), std::string_view(row.key), chunk.number, row.n).run();
   Statement seed(database_, "INSERT INTO seed VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   for (std::size_t k = 0; k < rows.size(); ++k) {
     const SeedRecord& r = rows[k];
@@ -156,12 +157,12 @@ std::int64_t SweepStore::finished_seeds(int cell) const {
   return row.step() ? row.whole(0) : 0;
 }
 
-SeedCounts SweepStore::totals(int cell) const {
-  SeedCounts counts;
+SeedCounts SweepStore::totals(int cell, const Model& model) const {
+  std::vector<CountRow> rows;
   Statement row(database_, "SELECT what, key, n FROM total WHERE cell = ?");
   row.bind(cell);
-  while (row.step()) counts[row.text(0)][row.text(1)] = row.whole(2);
-  return counts;
+  while (row.step()) rows.push_back({row.text(0), row.text(1), row.whole(2)});
+  return read_counts(model, rows);
 }
 
 void SweepStore::for_each_seed(const Chunk& chunk, const std::function<void(const StoredSeed&)>& visit) const {

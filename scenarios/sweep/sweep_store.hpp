@@ -71,7 +71,8 @@ class SweepStore {
   std::vector<Chunk> chunks(int cell) const;
 
   std::int64_t finished_seeds(int cell) const;
-  SeedCounts totals(int cell) const;
+  /// Counts of a cell, which is of this model. Throws std::logic_error as read_counts.
+  SeedCounts totals(int cell, const Model& model) const;
   void for_each_seed(const Chunk& chunk, const std::function<void(const StoredSeed&)>& visit) const;
 
   /// Takes over the chunks of another store of the same sweep that are not there yet. Throws Failure (bad_data) if a chunk that

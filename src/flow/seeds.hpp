@@ -1,4 +1,4 @@
-// How the static flows of a run of seeds end (theory.md section 5): what coverage counts and sweeps are made of.
+// How the static flows of a run of seeds end (theory.md section 5): what counts over seeds are made of.
 #pragma once
 
 #include <cstdint>

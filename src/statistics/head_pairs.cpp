@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/math/distributions/normal.hpp>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -93,6 +94,16 @@ void HeadSums::add(std::span<const int> selection) {
     for (const int s : selection)
       if (r <= s) ++products[pair_index(r, s)];
   }
+}
+
+HeadSums& HeadSums::operator+=(const HeadSums& other) {
+  if (other.heads != heads || other.positions != positions)
+    throw DomainError(
+        fmt::format("sums of {} heads at {} positions and of {} at {}", heads, positions, other.heads, other.positions));
+  seeds += other.seeds;
+  std::transform(at.begin(), at.end(), other.at.begin(), at.begin(), std::plus<>());
+  std::transform(products.begin(), products.end(), other.products.begin(), products.begin(), std::plus<>());
+  return *this;
 }
 
 GoodnessOfFit position_uniformity(const HeadSums& sums) {

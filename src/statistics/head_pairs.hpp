@@ -28,6 +28,11 @@ struct HeadSums {
 
   /// One more seed. DomainError unless it has `heads` positions in 0 .. n - 1.
   void add(std::span<const int> selection);
+
+  /// The seeds of both. DomainError unless they are of as many heads and positions.
+  HeadSums& operator+=(const HeadSums& other);
+
+  bool operator==(const HeadSums&) const = default;
 };
 
 /// Test that each head's position is uniform, given that the law of a seed treats all positions alike: then the covariance of

@@ -17,8 +17,9 @@ struct Estimate {
   Interval interval;
 };
 
-/// Clopper and Pearson's interval for a probability from `successes` of `trials`, each tail (1 - level) / 2; exact coverage >=
-/// level. No trials: [0, 1]. DomainError unless 0 <= successes <= trials and 0 < level < 1.
+/// Clopper and Pearson's interval for a probability from `successes` of `trials`, each tail (1 - level) / 2; it holds the
+/// probability in at least a share `level` of all draws. No trials: [0, 1]. DomainError unless 0 <= successes <= trials and 0 <
+/// level < 1.
 Interval clopper_pearson(std::int64_t successes, std::int64_t trials, double level = 0.95);
 
 /// Clopper and Pearson's formula continued to counts that are not whole: the quantiles of Beta(x, n - x + 1) and Beta(x + 1, n -

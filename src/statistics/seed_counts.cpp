@@ -1,43 +1,54 @@
 #include "statistics/seed_counts.hpp"
 
-#include <fmt/format.h>
-
 #include <cmath>
-
-#include "statistics/escape_law.hpp"
-#include "statistics/occupancy.hpp"
+#include <numeric>
 
 namespace phaselock {
 
 namespace {
 
-/// Numbers of heads at each key offset, [S - 1].
-std::vector<int> heads_at(const Model& model, std::span<const int> selection) {
-  std::vector<int> heads(model.phases(), 0);
-  for (const int r : selection) ++heads[r];
-  return heads;
+template <class Key>
+void add_to(std::map<Key, std::int64_t>& sums, const std::map<Key, std::int64_t>& counts) {
+  for (const auto& [key, n] : counts) sums[key] += n;
 }
 
 }  // namespace
 
-SeedCounts count_seeds(const Model& model, std::span<const SeedRecord> seeds) {
-  SeedCounts counts;
-  for (const SeedRecord& seed : seeds) {
-    const SeedEnd& end = seed.end;
-    ++counts["outcome"][std::string(name(end.outcome))];
-    if (seed.certified) ++counts["certified"]["yes"];
-    if (std::isfinite(end.escape)) ++counts["escape"][fmt::to_string(escape_bin(end.escape))];
-    if (end.outcome != FlowOutcome::selected) continue;
-    if (seed.agrees) ++counts["agrees"][*seed.agrees ? "yes" : "no"];
-    ++counts["shape"][shape_name(shape_of(end.selection))];
-    const std::vector<int> heads = heads_at(model, end.selection);
-    for (int r = 0; r < model.phases(); ++r) {
-      if (heads[r] == 0) continue;
-      counts["position"][fmt::to_string(r)] += heads[r];
-      for (int s = r; s < model.phases(); ++s)
-        if (heads[s] > 0) counts["pair"][fmt::format("{},{}", r, s)] += std::int64_t(heads[r]) * heads[s];
-    }
+std::int64_t SeedCounts::seeds() const { return std::accumulate(outcomes.begin(), outcomes.end(), std::int64_t(0)); }
+
+std::int64_t SeedCounts::collided() const {
+  std::int64_t sum = 0;
+  for (const auto& [shape, n] : shapes)
+    if (int(shape.size()) < heads.heads) sum += n;
+  return sum;
+}
+
+void SeedCounts::add(const SeedRecord& seed) {
+  const SeedEnd& end = seed.end;
+  if (end.outcome == FlowOutcome::selected) {
+    heads.add(end.selection);
+    ++shapes[shape_of(end.selection)];
+    if (seed.agrees) ++(*seed.agrees ? agreeing : disagreeing);
   }
+  ++outcomes[std::size_t(end.outcome)];
+  certified += seed.certified;
+  if (std::isfinite(end.escape)) ++escapes[escape_bin(end.escape)];
+}
+
+SeedCounts& SeedCounts::operator+=(const SeedCounts& other) {
+  heads += other.heads;
+  for (std::size_t k = 0; k < outcomes.size(); ++k) outcomes[k] += other.outcomes[k];
+  add_to(shapes, other.shapes);
+  add_to(escapes, other.escapes);
+  certified += other.certified;
+  agreeing += other.agreeing;
+  disagreeing += other.disagreeing;
+  return *this;
+}
+
+SeedCounts count_seeds(const Model& model, std::span<const SeedRecord> seeds) {
+  SeedCounts counts(model);
+  for (const SeedRecord& seed : seeds) counts.add(seed);
   return counts;
 }
 

@@ -142,6 +142,19 @@ TEST_SUITE("fast") {
     CHECK(check_distinctness({4, 3, 2, 2000000000, 1.0, 0.01}).outcome() == "UNDECIDED");
   }
 
+  TEST_CASE("repulsion: an interval that holds the occupancy law's share decides nothing") {
+    const ClaimResult result = check_coverage_repulsion({4, 4, 3, 1000000, 1.0, 1.0}, 1.0, 40);
+    const double independent = result.evidence["occupancy_collision_probability"];
+    CHECK(independent == doctest::Approx(7.0 / 9).epsilon(1e-14));
+    REQUIRE(result.evidence["interval"][0].get<double>() < independent);
+    REQUIRE(result.evidence["interval"][1].get<double>() > independent);
+    CHECK(result.outcome() == "UNDECIDED");
+  }
+
+  TEST_CASE("repulsion: supported where few heads meet, refuted where they meet more often than by chance") {
+    CHECK(check_coverage_repulsion({4, 4, 3, 100, 1.0, 8.0}, 1.0, 20).outcome() == "SUPPORTED");
+  }
+
   TEST_CASE("unknown suites are refused") { CHECK_THROWS_AS(verify("theorem3", {}), DomainError); }
 }
 

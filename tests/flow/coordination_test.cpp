@@ -231,6 +231,24 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("annealing lasts its time, also for seeds whose gates peak before it ends") {
+    const Coordination slow{.anneal_until = 2e4, .anneal_beta = 2.0};
+    SeedOptions at_once = with(slow), plain = with({});
+    at_once.flow.residual = plain.flow.residual = 1e-2;
+    const std::vector<SeedEnd> ends = static_seeds(usual, 1.0, at_once, 1, 4);
+    const std::vector<SeedEnd> under_annealed = static_seeds(annealed(usual, slow), 1.0, plain, 1, 4);
+    for (int k = 0; k < 4; ++k) {
+      REQUIRE(under_annealed[k].outcome == FlowOutcome::selected);
+      REQUIRE(under_annealed[k].t < 1.5e4);
+      const FlowResult flow =
+          static_flow(usual, 1.0, coordinated_bias(usual, 1.0, 1e-2, std::uint64_t(1 + k), slow), at_once.flow, slow);
+      CHECK(ends[k].outcome == FlowOutcome::selected);
+      CHECK(ends[k].t >= 2e4);
+      CHECK(ends[k].t == doctest::Approx(flow.t).epsilon(1e-6));
+      CHECK(ends[k].residual == doctest::Approx(flow.gates.residual).epsilon(1e-4));
+    }
+  }
+
   TEST_CASE("each kind of coordination keeps heads apart where by themselves a fifth of the seeds do") {
     const int seeds = 60;
     const auto apart = [&](const Coordination& kind) { return distinct(static_seeds(usual, 1.0, with(kind), 1, seeds), 3); };

@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "flow/escape.hpp"
-#include "kernels/coverage.hpp"
 #include "kernels/ensemble.hpp"
 #include "model/errors.hpp"
 #include "model/gates.hpp"
@@ -68,23 +67,6 @@ TEST_SUITE("fast") {
         }
     }
     CHECK(static_seeds(usual, 1.0, within(), 1, 0).empty());
-  }
-
-  TEST_CASE("coverage counts these ends") {
-    CoverageOptions options;
-    options.seeds = 300;
-    options.first_seed = 11;
-    options.flow = within().flow;
-    const CoverageResult result = head_coverage(meeting, 1.0, options);
-    const std::vector<SeedEnd> ends = static_seeds(meeting, 1.0, within(), 11, 300);
-    int interior = 0;
-    for (std::size_t k = 0; k < ends.size(); ++k) {
-      CHECK(result.seed_outcomes[k] == ends[k].outcome);
-      CHECK(result.selections[k] == ends[k].selection);
-      interior += ends[k].outcome == FlowOutcome::interior;
-    }
-    CHECK(interior == result.outcomes[std::size_t(FlowOutcome::interior)]);
-    CHECK(interior > 30);
   }
 
   TEST_CASE("escape times are within 1e-3 of those of a flow followed as closely as doubles allow") {

@@ -11,8 +11,8 @@
 
 #include "flow/escape.hpp"
 #include "flow/flow.hpp"
-#include "kernels/coverage.hpp"
 #include "kernels/ensemble_kernel.hpp"
+#include "kernels/seed_threads.hpp"
 #include "loss/static_loss.hpp"
 #include "model/errors.hpp"
 #include "model/gates.hpp"
@@ -259,18 +259,18 @@ TEST_SUITE("slow") {
         {{4, 4, 3, 100, 1.0, 8.0}, 60, 1e-2, StopRule::residual},  {{4, 3, 2, 64, 0.5, 4.0}, 60, 0.5, StopRule::residual},
         {{5, 5, 4, 60, 0.8, 3.0}, 40, 1e-2, StopRule::certified},  {{4, 4, 1, 64, 1.0, 1.0}, 60, 1e-4, StopRule::certified}};
     for (const Case& c : cases) {
-      CoverageOptions options;
-      options.seeds = c.seeds;
+      SeedOptions options;
       options.rho = c.rho;
       options.flow.stop = c.stop;
       options.flow.trap = Trap(c.model);
       options.flow.integration.rtol = 1e-8;
       options.flow.integration.atol = 1e-10;
-      const CoverageResult found = head_coverage(c.model, 1.0, options);
+      const std::vector<SeedRecord> found = static_seeds_in_threads(c.model, 1.0, options, 1, c.seeds);
       tbb::parallel_for(0, c.seeds, [&](int k) {
         const FlowResult flow = static_flow(c.model, 1.0, initial_bias(c.model, 1.0, c.rho, 1 + k), options.flow);
-        CHECK(found.seed_outcomes[k] == flow.outcome);
-        CHECK(found.selections[k] == (flow.equilibrium ? one_hot_heads(c.model, flow.equilibrium->weights) : flow.gates.selection));
+        CHECK(found[k].end.outcome == flow.outcome);
+        CHECK(found[k].end.selection ==
+              (flow.equilibrium ? one_hot_heads(c.model, flow.equilibrium->weights) : flow.gates.selection));
       });
     }
   }

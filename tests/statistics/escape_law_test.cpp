@@ -144,6 +144,14 @@ TEST_SUITE("fast") {
     const auto clock = [&](int bin) { return escape_clock(lambda, mu, std::pow(10.0, (bin + 0.5) / 100)); };
     CHECK(there.ratio.value ==
           doctest::Approx((clock(320) + clock(325) - clock(290) - clock(295)) / 2 / std::log(1e3)).epsilon(1e-12));
+    // Few seeds, so that a variance over n is not one over n - 1: of two numbers a and b the latter is (a - b)^2 / 2, of the 3
+    // others the sum of squares over 2.
+    const EscapeSlope few = escape_slope({{290, 1}, {295, 1}}, {{320, 2}, {326, 1}}, 1e3, lambda, mu);
+    const double before = std::pow(clock(290) - clock(295), 2) / 2, off = (clock(326) - clock(320)) / 3;
+    const double after = (2 * off * off + 4 * off * off) / 2, width = std::sqrt(before / 2 + after / 3) / std::log(1e3);
+    CHECK(few.ratio.interval.high - few.ratio.value == doctest::Approx(1.959963984540054 * width).epsilon(1e-10));
+    CHECK(few.ratio.value - few.ratio.interval.low == doctest::Approx(1.959963984540054 * width).epsilon(1e-10));
+    CHECK(few.p_value == doctest::Approx(std::erfc(std::abs(few.ratio.value - 1) / width / std::sqrt(2.0))).epsilon(1e-10));
     CHECK(back.ratio.value == doctest::Approx(there.ratio.value).epsilon(1e-12));
     CHECK(back.p_value == doctest::Approx(there.p_value).epsilon(1e-9));
     CHECK(back.ratio.interval.low == doctest::Approx(there.ratio.interval.low).epsilon(1e-12));

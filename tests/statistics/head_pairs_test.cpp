@@ -1,4 +1,4 @@
-// Positions and pairs of heads from sums over seeds: known values, level, coverage and power by simulation.
+// Positions and pairs of heads from sums over seeds: known values, levels and power by simulation.
 #include "statistics/head_pairs.hpp"
 
 #include <doctest/doctest.h>
@@ -58,7 +58,7 @@ double meeting(const Shape& shape) {
 }
 
 /// Shares of 2000 data sets in which the interval of `same` covers, for seeds with this law of shapes.
-double pair_coverage(std::uint64_t seed, int heads, int positions, const std::vector<double>& law, int seeds) {
+double share_covering(std::uint64_t seed, int heads, int positions, const std::vector<double>& law, int seeds) {
   Stream stream(seed, Purpose::choice);
   const std::vector<Shape> shapes = occupancy_shapes(heads, positions);
   double truth = 0.0;
@@ -73,7 +73,7 @@ double pair_coverage(std::uint64_t seed, int heads, int positions, const std::ve
   return covered / 2000.0;
 }
 
-const double least_coverage = 0.95 - 3 * std::sqrt(0.95 * 0.05 / 2000);  // 0.9354
+const double least_share = 0.95 - 3 * std::sqrt(0.95 * 0.05 / 2000);  // 0.9354
 
 }  // namespace
 
@@ -170,6 +170,22 @@ TEST_SUITE("fast") {
     CHECK(std::isnan(none.same.value));
     CHECK(none.same.interval.low == 0.0);
     CHECK(none.same.interval.high == 1.0);
+    // Shapes of 4 heads at 2 positions: 4, 3+1, 2+2 with y = 1, 1/2, 1/3. An interval never leaves the values that seeds can have:
+    // around seeds that are all at an end it would.
+    const Interval least = pair_correlation(4, 2, std::vector<std::int64_t>{0, 0, 7}).same.interval;
+    CHECK(least.low == 1.0 / 3);
+    CHECK(least.high > 1.0 / 3);
+    CHECK(least.high < 1.0);
+    const Interval greatest = pair_correlation(4, 2, std::vector<std::int64_t>{7, 0, 0}).same.interval;
+    CHECK(greatest.low > 1.0 / 3);
+    CHECK(greatest.low < 1.0);
+    CHECK(greatest.high == 1.0);
+    // By hand: 200 seeds, 100 at each of 1 and 1/3, far from both ends. z^2 = 3.8414588206941245.
+    const double z2 = 3.8414588206941245, total = 200 + z2, mean = (100 + 100.0 / 3 + z2 / 2) / total;
+    const double reach = std::sqrt(z2 * ((100 + 100.0 / 9 + z2 / 2) / total - mean * mean) / total);
+    const Interval middle = pair_correlation(4, 2, std::vector<std::int64_t>{100, 0, 100}).same.interval;
+    CHECK(middle.low == doctest::Approx(mean - reach).epsilon(1e-12));
+    CHECK(middle.high == doctest::Approx(mean + reach).epsilon(1e-12));
     CHECK_THROWS_AS(pair_correlation(1, 3, std::vector<std::int64_t>{1}), DomainError);
     CHECK_THROWS_AS(pair_correlation(2, 1, std::vector<std::int64_t>{1}), DomainError);
     CHECK_THROWS_AS(pair_correlation(3, 3, std::vector<std::int64_t>{1, 2}), DomainError);
@@ -197,24 +213,25 @@ TEST_SUITE("fast") {
 TEST_SUITE("slow") {
   TEST_CASE("pair correlation: the 95% interval covers in at least 95% of 2000 data sets (3 standard errors)") {
     const std::vector<double> independent = shape_law(3, 3);
-    CHECK(pair_coverage(82, 3, 3, independent, 50) >= least_coverage);
-    CHECK(pair_coverage(83, 3, 3, independent, 1000) >= least_coverage);
-    CHECK(pair_coverage(83, 3, 3, independent, 1000) <= 0.95 + 0.0146);  // not vacuous
-    CHECK(pair_coverage(84, 5, 6, shape_law(5, 6), 200) >= least_coverage);
+    CHECK(share_covering(82, 3, 3, independent, 50) >= least_share);
+    CHECK(share_covering(83, 3, 3, independent, 1000) >= least_share);
+    CHECK(share_covering(83, 3, 3, independent, 1000) <= 0.95 + 0.0146);  // not vacuous
+    CHECK(share_covering(84, 5, 6, shape_law(5, 6), 200) >= least_share);
     for (const int same : {0, 1, 2}) {  // all seeds have the same value
       std::vector<double> law(3, 0.0);
       law[same] = 1.0;
-      CHECK(pair_coverage(85, 3, 3, law, 30) == 1.0);
+      CHECK(share_covering(85, 3, 3, law, 30) == 1.0);
     }
-    CHECK(pair_coverage(86, 3, 3, {0.0, 0.003, 0.997}, 300) >= least_coverage);  // nearly all: often no exception is seen
-    CHECK(pair_coverage(87, 3, 3, {0.01, 0.0, 0.99}, 300) >= least_coverage);
-    CHECK(pair_coverage(88, 3, 3, {0.002, 0.3, 0.698}, 1000) >= least_coverage);
-    CHECK(pair_coverage(89, 3, 3, {0.998, 0.002, 0.0}, 500) >= least_coverage);
-    CHECK(pair_coverage(90, 2, 3, {0.02, 0.98}, 100) >= least_coverage);
+    CHECK(share_covering(86, 3, 3, {0.0, 0.003, 0.997}, 300) >= least_share);  // nearly all: often no exception is seen
+    CHECK(share_covering(87, 3, 3, {0.01, 0.0, 0.99}, 300) >= least_share);
+    CHECK(share_covering(88, 3, 3, {0.002, 0.3, 0.698}, 1000) >= least_share);
+    CHECK(share_covering(89, 3, 3, {0.998, 0.002, 0.0}, 500) >= least_share);
+    CHECK(share_covering(90, 2, 3, {0.02, 0.98}, 100) >= least_share);
   }
 
   TEST_CASE(
-      "pair correlation: coverage is at least 93% for random laws of three values, also rare ones (2000 data sets, 3 errors)") {
+      "pair correlation: the interval covers in at least 93% for random laws of three values, also rare ones (2000 data sets, 3 "
+      "errors)") {
     Stream stream(92, Purpose::choice);
     double least = 1.0;
     for (int k = 0; k < 45; ++k) {
@@ -223,9 +240,9 @@ TEST_SUITE("slow") {
       for (double& p : law) p = std::pow(0.1 / seeds, stream.uniform());  // from one in ten data sets to all seeds
       const double sum = law[0] + law[1] + law[2];
       for (double& p : law) p /= sum;
-      least = std::min(least, pair_coverage(1000 + k, 3, 3, law, seeds));
+      least = std::min(least, share_covering(1000 + k, 3, 3, law, seeds));
     }
-    MESSAGE("least coverage ", least);
+    MESSAGE("least share ", least);
     CHECK(least >= 0.93 - 3 * std::sqrt(0.93 * 0.07 / 2000));
   }
 

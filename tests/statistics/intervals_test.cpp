@@ -43,7 +43,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("Clopper-Pearson: coverage is at least the level for every p (exact sum)") {
+  TEST_CASE("Clopper-Pearson: the interval holds p with at least the level, for every p (exact sum)") {
     for (const int n : {5, 30})
       for (double p = 0.01; p < 1.0; p += 0.01) {
         double covered = 0.0;

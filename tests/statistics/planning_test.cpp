@@ -1,4 +1,5 @@
-// Numbers of seeds for intervals of a given width: brute force over numbers and outcomes, known values, coverage by simulation.
+// Numbers of seeds for intervals of a given width: brute force over numbers and outcomes, known values, how often intervals hold
+// the truth by simulation.
 #include "statistics/planning.hpp"
 
 #include <doctest/doctest.h>

@@ -18,6 +18,7 @@
 #include "program/program.hpp"
 #include "schema/scenario.hpp"
 #include "schema/sweep_axes.hpp"
+#include "seed_records.hpp"
 #include "sweep/coverage_report.hpp"
 #include "sweep/seed_rows.hpp"
 #include "sweep/sweep.hpp"
@@ -54,7 +55,8 @@ void run_all(const Scenario& scenario, SweepStore& store) {
 
 std::vector<SeedCounts> all_totals(const Scenario& scenario, const SweepStore& store) {
   std::vector<SeedCounts> totals;
-  for (std::size_t c = 0; c < sweep_cells(scenario).size(); ++c) totals.push_back(store.totals(int(c)));
+  const std::vector<Scenario> cells = sweep_cells(scenario);
+  for (std::size_t c = 0; c < cells.size(); ++c) totals.push_back(store.totals(int(c), cells[c].model));
   return totals;
 }
 
@@ -190,15 +192,13 @@ TEST_SUITE("fast") {
     run_all(other, cut_otherwise);
     CHECK(all_totals(other, cut_otherwise) == totals);
     for (const SeedCounts& counts : totals) {
-      std::int64_t seeds = 0, selected = 0, heads = 0, squares = 0;
-      for (const auto& [outcome, n] : counts.at("outcome")) seeds += n;
-      for (const auto& [shape, n] : counts.at("shape")) selected += n;
-      for (const auto& [position, n] : counts.at("position")) heads += n;
-      for (const auto& [pair, n] : counts.at("pair")) squares += (pair[0] == pair[2] ? 1 : 2) * n;
-      CHECK(seeds == 50);
-      CHECK(selected == counts.at("outcome").at("selected"));
-      CHECK(heads == 3 * selected);
-      CHECK(squares == 9 * selected);  // (sum_r n_r)^2
+      std::int64_t squares = 0;
+      for (int r = 0; r < 3; ++r)
+        for (int s = 0; s < 3; ++s) squares += counts.heads.product(r, s);
+      CHECK(counts.seeds() == 50);
+      CHECK(counts.selected() == counts.of(FlowOutcome::selected));
+      CHECK(counts.heads.at[0] + counts.heads.at[1] + counts.heads.at[2] == 3 * counts.selected());
+      CHECK(squares == 9 * counts.selected());  // (sum_r n_r)^2
     }
   }
 
@@ -225,12 +225,12 @@ TEST_SUITE("fast") {
     const Scenario scenario = parse(base);
     const fs::path file = folder / "sweep.sqlite";
     const Chunk chunk{0, 0, 1, 16};
-    const SeedCounts counts = {{"outcome", {{"selected", 16}}}};
+    const SeedCounts counts = count_seeds(scenario.model, std::vector(16, selected({0, 1, 1})));
     {
       SweepStore store = new_store(scenario, file, {1, 3});
       store.add(chunk, counts, {});
       CHECK_THROWS_AS(store.add(chunk, counts, {}), Failure);
-      CHECK(store.totals(0) == counts);
+      CHECK(store.totals(0, scenario.model) == counts);
       CHECK(store.finished_seeds(0) == 16);
     }
     const SweepStore again = SweepStore::open(file);
@@ -258,7 +258,7 @@ TEST_SUITE("fast") {
       CHECK(shard.finished_seeds(0) == (i == 0 ? 18 : 16));  // chunks of 16, 16, 16, 2
     }
     for (const int i : {2, 0, 1, 0, 2}) merged.merge(folder / std::to_string(i));
-    CHECK(merged.totals(0) == whole.totals(0));
+    CHECK(all_totals(scenario, merged) == all_totals(scenario, whole));
     CHECK(merged.finished_seeds(0) == 50);
     const std::string rows = seed_rows(scenario, merged);
     CHECK(std::count(rows.begin(), rows.end(), '\n') == 2 + 50);
@@ -270,11 +270,12 @@ TEST_SUITE("fast") {
           .run("UPDATE count SET n = n - 1 WHERE what = 'outcome'; UPDATE count SET n = n + 1 WHERE what = 'pair'");
     }
     CHECK_THROWS_WITH_AS(merged.merge(folder / "1"), doctest::Contains("differs"), Failure);
-    CHECK(merged.totals(0) == whole.totals(0));
+    CHECK(all_totals(scenario, merged) == all_totals(scenario, whole));
     for (const char* damage :
          {"UPDATE count SET n = n + 7 WHERE what = 'position' AND key = '0'", "DELETE FROM cell",
           "UPDATE count SET key = '9+9', n = n + 1 WHERE what = 'shape' AND key = '1+1+1'",
-          "UPDATE count SET n = -5 WHERE what = 'escape'", "UPDATE count SET n = 'abc' WHERE what = 'shape'",
+          "UPDATE count SET n = -5 WHERE what = 'escape'", "UPDATE count SET n = n + 51 WHERE what = 'escape'",
+          "UPDATE count SET n = n + 51 WHERE what = 'certified'", "UPDATE count SET n = 'abc' WHERE what = 'shape'",
           "UPDATE count SET what = 'foo' WHERE what = 'escape'", "DELETE FROM seed WHERE seed = 3", "DELETE FROM seed",
           "UPDATE seed SET seed = 100000 WHERE seed = 3", "UPDATE seed SET outcome = 'interior' WHERE seed = 3",
           "UPDATE count SET key = 'maybe' WHERE what = 'certified'"}) {
@@ -371,7 +372,8 @@ TEST_SUITE("fast") {
          {"UPDATE chunk SET chunk = 9 WHERE chunk = 2; UPDATE count SET chunk = 9 WHERE chunk = 2; UPDATE seed SET chunk = 9 "
           "WHERE chunk = 2",
           "UPDATE count SET key = 'zz' || key WHERE what = 'escape' AND chunk = 0",
-          "UPDATE count SET n = n + 1 WHERE what = 'pair'", "UPDATE count SET key = '9' WHERE what = 'position' AND key = '0'",
+          "UPDATE count SET n = n + 20 WHERE what = 'escape' AND chunk = 0", "UPDATE count SET n = n + 1 WHERE what = 'pair'",
+          "UPDATE count SET key = '9' WHERE what = 'position' AND key = '0'",
           "UPDATE count SET key = 'foo' WHERE what = 'outcome'; UPDATE seed SET outcome = 'foo'",
           "UPDATE seed SET selection = '1 2 3 4' WHERE seed = 3", "UPDATE seed SET selection = 'x,y' WHERE seed = 3"}) {
       CAPTURE(damage);
@@ -436,7 +438,7 @@ TEST_SUITE("fast") {
       CHECK(reader.finished_seeds(0) == 0);
       writing = std::thread([&] { run_all(scenario, writer); });
       std::this_thread::sleep_for(std::chrono::milliseconds(300));
-      CHECK(reader.totals(0).empty());
+      CHECK(reader.totals(0, scenario.model) == SeedCounts(scenario.model));
       CHECK(reader.finished_seeds(0) == 0);
     }
     writing.join();
@@ -445,12 +447,14 @@ TEST_SUITE("fast") {
 
   TEST_CASE("a writer waits for one who reads; asked to stop, it does") {
     const TempFolder folder;
-    SweepStore writer = new_store(parse(base), folder / "a");
+    const Scenario scenario = parse(base);
+    SweepStore writer = new_store(scenario, folder / "a");
     const SweepStore reader = SweepStore::open(folder / "a");
+    const SeedCounts counts = count_seeds(scenario.model, std::vector(16, selected({0, 1, 1})));
     const Snapshot snapshot = reader.snapshot();
     CHECK(reader.finished_seeds(0) == 0);
     interrupt_flag() = true;
-    CHECK_THROWS_AS(writer.add({0, 0, 1, 16}, {{"outcome", {{"selected", 16}}}}, {}), Interrupted);
+    CHECK_THROWS_AS(writer.add({0, 0, 1, 16}, counts, {}), Interrupted);
     interrupt_flag() = false;
     CHECK(writer.finished_seeds(0) == 0);
   }

@@ -10,7 +10,7 @@
 #include <numeric>
 #include <utility>
 
-#include "kernels/coverage.hpp"
+#include "kernels/seed_threads.hpp"
 #include "loss/geometry.hpp"
 #include "model/errors.hpp"
 #include "model/interrupt.hpp"
@@ -113,15 +113,16 @@ Answer theorem1_at(const Model& model, int starts) {
 
 Answer theorem2_at(const Point& point, int seeds, FlowOptions flow) {
   flow.trap = Trap(point.model);
-  const CoverageResult found = head_coverage(point.model, point.kappa, {seeds, 1, point.rho, flow});
-  const std::int64_t interior = found.outcomes[std::size_t(FlowOutcome::interior)];
-  const std::array<std::pair<std::int64_t, CellOutcome>, 4> counts = {{{found.selected - found.collided, CellOutcome::distinct},
-                                                                       {found.collided, CellOutcome::colliding},
+  const SeedOptions options{.rho = point.rho, .flow = std::move(flow), .coordination = {}};
+  const SeedCounts found = count_seeds(point.model, static_seeds_in_threads(point.model, point.kappa, options, 1, seeds));
+  const std::int64_t selected = found.selected(), collided = found.collided(), interior = found.of(FlowOutcome::interior);
+  const std::array<std::pair<std::int64_t, CellOutcome>, 4> counts = {{{selected - collided, CellOutcome::distinct},
+                                                                       {collided, CellOutcome::colliding},
                                                                        {interior, CellOutcome::interior},
-                                                                       {found.not_selected - interior, CellOutcome::unfinished}}};
+                                                                       {seeds - selected - interior, CellOutcome::unfinished}}};
   const auto most = std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  const auto share = [&](std::int64_t count) { return double(count) / double(found.seeds); };
-  return {most->second, share(found.selected), share(found.collided), share(interior)};
+  const auto share = [&](std::int64_t count) { return double(count) / seeds; };
+  return {most->second, share(selected), share(collided), share(interior)};
 }
 
 Answer n_star_at(const Model& model) {
