@@ -42,16 +42,41 @@ FlowOptions until(double t, double rtol = 1e-10, double atol = 1e-12) {
   return options;
 }
 
-/// Linear flow at some geometry from the ball of radius rho on the least balanced sample.
 FlowOptions with_trap(const Model& model, FlowOptions options) {
   options.trap = Trap(model);
   return options;
 }
 
+/// Linear flow at some geometry from the ball of radius rho on the least balanced sample.
 FlowResult linear_flow(const Model& model, const Geometry& geometry, double rho, const FlowOptions& options) {
   return table_flow(model, geometry, sample_balanced(model, 1, 5), GateClass::linear, geometry.initial_tables(model, rho, 6),
                     options);
 }
+
+/// A loss told as start + told times the sum of slopes times tables, whose gradient is said to be the slopes: sums of tables are
+/// not conserved and energy does not balance, both by known amounts.
+class Slopes final : public Loss {
+ public:
+  Slopes(const Model& model, const Geometry& geometry, const Contexts& contexts, double start, double told)
+      : Loss(model, geometry, contexts), start_(start), told_(told) {}
+  using Loss::operator();
+  double operator()(std::span<const double> tables, std::span<double> gradient) override {
+    double loss = start_;
+    for (std::size_t k = 0; k < tables.size(); ++k) {
+      loss += told_ * slope(k) * tables[k];
+      if (!gradient.empty()) gradient[k] = slope(k);
+    }
+    return loss;
+  }
+  PhaseCurve phases(std::span<const double> tables) const override {
+    return phase_curve_tables(model(), geometry(), tables, contexts());
+  }
+  /// Of the key gates 0.003, of the value gates -0.002.
+  double slope(std::size_t k) const { return k < model().table_size() / 2 ? 0.003 : -0.002; }
+
+ private:
+  double start_, told_;
+};
 
 void check_loss_never_rises(const FlowResult& flow) {
   REQUIRE(flow.samples.size() > 20);
@@ -190,6 +215,22 @@ TEST_SUITE("fast") {
     CHECK(*flow.conserved_drift < 1e-9);
     CHECK(flow.energy_residual < 1e-8);
     for (const Sample& sample : flow.samples) CHECK(sample.residual <= 1.0);
+  }
+
+  TEST_CASE("drift of conserved sums and energy residual are those of a flow that conserves neither") {
+    const Model model{4, 3, 2, 12, 1.0, 1.0};
+    const Geometry geometry = Geometry::exact(0.0, 12);  // velocity = -gradient
+    const Contexts contexts = sample_balanced(model, 1, 5);
+    for (const auto& [start, told] : {std::pair{4.0, 3.0}, {-4.0, 0.0}, {0.5, 3.0}}) {
+      Slopes loss(model, geometry, contexts, start, told);
+      const std::vector<double> zero(model.table_size(), 0.0);
+      const FlowResult flow = table_flow(loss, GateClass::linear, zero, until(2.0));
+      CHECK(*flow.conserved_drift == doctest::Approx(2.0 * 0.003 * 3 * 12).epsilon(1e-9));
+      const double dissipated = 2.0 * double(model.table_size() / 2) * (0.003 * 0.003 + 0.002 * 0.002);
+      CHECK(flow.energy_residual ==
+            doctest::Approx(std::abs(told - 1.0) * dissipated / std::max(1.0, std::abs(start))).scale(0.0).epsilon(1e-8));
+      CHECK(flow.loss == doctest::Approx(start - told * dissipated).epsilon(1e-12));
+    }
   }
 
   TEST_CASE("linear flow at perturbed geometry: the loss never rises and energy balances; no conserved sums are claimed") {

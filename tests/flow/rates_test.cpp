@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "flow/flow.hpp"
-#include "flow/static_field.hpp"
 #include "loss/spectrum.hpp"
 #include "model/gates.hpp"
 #include "support.hpp"
@@ -41,28 +40,14 @@ double growth(const Model& model, double kappa, const std::vector<double>& bias,
   return std::log(std::abs(x(flow_to(model, kappa, bias, t2)) / x(flow_to(model, kappa, bias, t1)))) / (t2 - t1);
 }
 
-/// First time max pK = (1 + 1/n) / 2 of a flow with one head at c = 1: log(max pK - 1/n) interpolated between times at most 50
-/// apart.
+/// Escape time of a flow with one head, from the product's flow; NaN if it does not escape by t = 6000.
 double escape_time(const Model& model, const std::vector<double>& bias) {
-  const double low = 1.0 / model.phases(), level = std::log((1.0 - low) / 2.0);
-  IntegrateOptions options;
-  options.until = 2e4;
-  options.rtol = 1e-9;
-  options.atol = 1e-15;
-  for (double t = 50.0; t < options.until; t += 50.0) options.save_at.push_back(t);
-  const StaticField field{model, 1.0};
-  State y = field.start(bias);
-  double result = INFINITY, last_t = 0.0, last = 0.0;
-  integrate(field.velocity(), y, options, [&](double t, const State& state, std::int64_t) {
-    std::vector<double> p(model.positions);
-    softmax(state.data(), model.positions, p.data());
-    const double now = std::log(std::max(*std::max_element(p.begin(), p.end()) - low, 1e-300));
-    if (now >= level) result = last_t + (t - last_t) * (level - last) / (now - last);
-    last_t = t;
-    last = now;
-    return now >= level;
-  });
-  return result;
+  FlowOptions options;
+  options.stop = StopRule::time;
+  options.integration.until = 6000.0;
+  options.integration.rtol = 1e-9;
+  options.integration.atol = 1e-15;
+  return static_flow(model, 1.0, bias, options).escape;
 }
 
 /// Growth rate at time t of a difference between two offsets, key and value together, along the flow from uniform gates at c = 1.

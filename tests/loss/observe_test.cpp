@@ -57,21 +57,23 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("selection: adjacent peaks of key and value above 0.9, and nothing else") {
-    const Model model{4, 3, 6, 20};
+    const Model model{4, 3, 7, 20};
     const std::vector<double> e0 = {1, 0, 0}, e1 = {0, 1, 0}, e2 = {0, 0, 1};
     const GateObservation gates = observe_static(model, bias_of({e0,
                                                                  e1,
                                                                  e1,
                                                                  e2,
                                                                  {0.69, 0.31, 0},
-                                                                 {0.95, 0.05, 0},  // keys
+                                                                 {0.95, 0.05, 0},
+                                                                 e0,  // keys
                                                                  e1,
                                                                  e2,
                                                                  e1,
                                                                  e0,
                                                                  e1,
-                                                                 {0.05, 0.95, 0}}));  // values
-    CHECK(gates.selection == std::vector<int>{0, 1, -1, -1, -1, 0});
+                                                                 {0.05, 0.95, 0},
+                                                                 {0.31, 0.69, 0}}));  // values
+    CHECK(gates.selection == std::vector<int>{0, 1, -1, -1, -1, 0, -1});
     CHECK(gates.residual == doctest::Approx(0.31).epsilon(1e-12));
     CHECK(coverage(gates.selection) == 2);
     CHECK(gates.static_offsets == gates.avg_offsets);
@@ -119,24 +121,27 @@ TEST_SUITE("fast") {
     const std::vector<double> tables = test::normals(model.table_size(), 1.0, 33);
     const Contexts contexts = sample_independent(model, 50, 34);
     const GateObservation gates = observe_tables(model, tables, contexts);
-    std::vector<double> mean(3, 0.0), all;
-    double offsets = 0.0;
-    for (std::size_t m = 0; m < contexts.size(); ++m)
-      for (int l = 0; l < 2; ++l) {
-        std::vector<double> logits(3), p(3);
-        for (int r = 0; r < 3; ++r) logits[r] = tables[(3 + r) * 6 + contexts[m][l * 3 + r]];  // the value gate
-        softmax(logits.data(), 3, p.data());
-        for (int r = 0; r < 3; ++r) mean[r] += p[r] / 100;
-        offsets += effective_offsets(p) / 100;
-        all.insert(all.end(), p.begin(), p.end());
-      }
-    CHECK(test::relative_error(std::vector<double>(gates.weights.begin() + 3, gates.weights.end()), mean) < 1e-13);
-    CHECK(gates.avg_offsets[1] == doctest::Approx(offsets).epsilon(1e-13));
-    CHECK(gates.static_offsets[1] == doctest::Approx(effective_offsets(mean)).epsilon(1e-13));
-    const int peak = int(std::max_element(mean.begin(), mean.end()) - mean.begin());
     double residual = 0.0;
-    for (std::size_t k = 0; k < all.size(); k += 3) residual = std::max(residual, 1.0 - all[k + peak]);
-    CHECK(gates.residual >= residual - 1e-15);
+    for (const int branch : {key_branch, value_branch}) {
+      std::vector<double> mean(3, 0.0), all;
+      double offsets = 0.0;
+      for (std::size_t m = 0; m < contexts.size(); ++m)
+        for (int l = 0; l < 2; ++l) {
+          std::vector<double> logits(3), p(3);
+          for (int r = 0; r < 3; ++r) logits[r] = tables[(3 * branch + r) * 6 + contexts[m][l * 3 + r]];
+          softmax(logits.data(), 3, p.data());
+          for (int r = 0; r < 3; ++r) mean[r] += p[r] / 100;
+          offsets += effective_offsets(p) / 100;
+          all.insert(all.end(), p.begin(), p.end());
+        }
+      const auto first = gates.weights.begin() + 3 * branch;
+      CHECK(test::relative_error(std::vector<double>(first, first + 3), mean) < 1e-13);
+      CHECK(gates.avg_offsets[branch] == doctest::Approx(offsets).epsilon(1e-13));
+      CHECK(gates.static_offsets[branch] == doctest::Approx(effective_offsets(mean)).epsilon(1e-13));
+      const int peak = int(std::max_element(mean.begin(), mean.end()) - mean.begin());
+      for (std::size_t k = 0; k < all.size(); k += 3) residual = std::max(residual, 1.0 - all[k + peak]);
+    }
+    CHECK(gates.residual == doctest::Approx(residual).epsilon(1e-13));
   }
 
   TEST_CASE("exp(E Ent) <= static offsets always; avg <= static for S = 3, not for S = 4") {

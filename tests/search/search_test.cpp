@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <functional>
@@ -112,6 +113,23 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("KKT residual: the largest over the gates, whichever it is, of the weighted excess over the least derivative") {
+    const int S = small.positions;
+    for (std::size_t worst = 0; worst < 2 * small.gate_weights() / std::size_t(S); ++worst) {
+      std::vector<double> weights, derivatives;
+      for (std::size_t gate = 0; gate < 2 * small.gate_weights() / std::size_t(S); ++gate) {
+        weights.insert(weights.end(), {0.5, 0.2, 0.3});
+        derivatives.insert(derivatives.end(), {-1.0, gate == worst ? 4.0 : 0.0, -2.0});
+      }
+      ContextGates gates(small), gradient(small);
+      std::copy_n(weights.begin(), gates.key.size(), gates.key.begin());
+      std::copy_n(weights.begin() + gates.key.size(), gates.value.size(), gates.value.begin());
+      std::copy_n(derivatives.begin(), gates.key.size(), gradient.key.begin());
+      std::copy_n(derivatives.begin() + gates.key.size(), gates.value.size(), gradient.value.begin());
+      CHECK(kkt_residual(small, gates, gradient) == doctest::Approx(0.5 * 1.0 + 0.2 * 6.0).epsilon(1e-14));
+    }
+  }
+
   TEST_CASE("reference cases: optimum within 1e-8 and its kind") {
     std::ifstream file(test::paths::data_folder + "/oracle_cases.json");
     const auto cases = nlohmann::json::parse(file);
@@ -126,6 +144,13 @@ TEST_SUITE("fast") {
       CHECK(result.is_selection == c["is_selection"].get<bool>());
       CHECK(result.distinct == c["is_selection"].get<bool>());
       CHECK(result.kkt_residual < 1e-7);
+      // It is the residual of what is reported as the optimum.
+      const ContextGates optimum = result.is_selection ? selection_gates(model, result.best_pattern) : result.best_weights;
+      ContextGates gradient(model);
+      context_loss(model, optimum, &gradient);
+      CHECK(std::abs(result.kkt_residual - kkt_residual(model, optimum, gradient)) <= 1e-6 * result.kkt_residual + 1e-15);
+      CHECK(result.starts_at_best == std::count_if(result.start_losses.begin(), result.start_losses.end(),
+                                                   [&](double loss) { return loss <= result.best_loss + 1e-8; }));
       CHECK(result.starts_at_best >= 1);
       CHECK(result.start_losses.size() == 16);
     }
