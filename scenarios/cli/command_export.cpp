@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "cli/commands.hpp"
+#include "kinds/kind.hpp"
 #include "output/descriptor.hpp"
 #include "output/npz.hpp"
 #include "sweep/coverage_report.hpp"
@@ -33,7 +34,7 @@ Descriptor locked(const fs::path& folder) {
 
 int command_export(const std::string& folder) {
   const SweepStore store = SweepStore::open(fs::path(folder) / store_file);
-  const Scenario scenario = stored_scenario(store, folder);
+  const Scenario scenario = stored_scenario(store, folder, kind_list());
   const fs::path target = fs::path(folder) / "export";
   const auto put = [&](const fs::path& name, const Produce& produce) { put_file(target / name, target / ".partial", produce); };
   const auto put_arrays = [&](fs::path name, std::istream& csv) {

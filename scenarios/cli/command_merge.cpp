@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "cli/commands.hpp"
+#include "kinds/kind.hpp"
 #include "kinds/run_output.hpp"
 #include "sweep/coverage_report.hpp"
 #include "sweep/coverage_tables.hpp"
@@ -22,7 +23,7 @@ int command_merge(const std::string& out, const std::vector<std::string>& shards
     if (fs::equivalent(out, shard, missing))
       throw Failure(Exit::bad_scenario, fmt::format("{}: is the folder to merge into; name the others only", shard));
   }
-  const Scenario scenario = stored_scenario(SweepStore::open(fs::path(shards.front()) / store_file), out);
+  const Scenario scenario = stored_scenario(SweepStore::open(fs::path(shards.front()) / store_file), out, kind_list());
   const std::string text = write_scenario(scenario);
   for (const std::string& shard : shards)
     check_store(scenario, SweepStore::open(fs::path(shard) / store_file));  // before anything is written
@@ -31,7 +32,7 @@ int command_merge(const std::string& out, const std::vector<std::string>& shards
   for (const std::string& shard : shards) store.merge(fs::path(shard) / store_file);
   const SweepSize size = sweep_size(scenario, store);
   if (size.done < size.seeds) {
-    const Json state = {{"kind", name(scenario.kind)}, {"complete", false}, {"seeds_done", size.done}, {"seeds", size.seeds}};
+    const Json state = {{"kind", scenario.kind->name}, {"complete", false}, {"seeds_done", size.done}, {"seeds", size.seeds}};
     print(json ? dump(state) : fmt::format("merged: {} of {} seeds; the others are not in these shards\n", size.done, size.seeds));
     return int(Exit::done);
   }

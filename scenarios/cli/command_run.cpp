@@ -25,15 +25,6 @@ namespace {
 
 constexpr const char* state_file = "state.json";  ///< what an interrupted run notes
 
-void warn(const Scenario& scenario) {
-  if (scenario.kind == Kind::toy) return;
-  for (const std::string& assumption : unmet_assumptions(scenario.model))
-    tell(fmt::format("warning: the theorems do not speak of this model: they assume {}\n", assumption));
-  if (scenario.kind == Kind::search && scenario.is_exact() && scenario.contexts.count > 1)
-    tell(fmt::format("warning: one context is searched instead of {}: at exact geometry all are equivalent\n",
-                     scenario.contexts.count));
-}
-
 /// How sure a coverage run of so many seeds can be, and how many a surer one takes.
 Json planning_json(const Scenario& scenario) {
   Json seeds = Json::object();
@@ -47,9 +38,9 @@ std::string planning_text(const Scenario& scenario) {
 }
 
 void dry_run(const Scenario& scenario, const Cost& cost, bool json) {
-  const bool sweeps = scenario.kind == Kind::coverage;
+  const bool sweeps = scenario.kind->sweeps;
   if (json) {
-    print(dump({{"kind", name(scenario.kind)},
+    print(dump({{"kind", scenario.kind->name},
                 {"dry_run", true},
                 {"model", scenario_model_json(scenario)},
                 {"scenario", write_scenario(scenario)},
@@ -60,8 +51,7 @@ void dry_run(const Scenario& scenario, const Cost& cost, bool json) {
     return;
   }
   print(fmt::format("{}\n# memory: at most about {} of {} allowed\n# cost: about {:.2g} losses with gradient of one {}\n",
-                    write_scenario(scenario), bytes_text(cost.bytes), bytes_text(memory_limit()), cost.evaluations,
-                    scenario.kind == Kind::flow && !is_static(scenario) ? "context" : "model") +
+                    write_scenario(scenario), bytes_text(cost.bytes), bytes_text(memory_limit()), cost.evaluations, cost.unit) +
         (sweeps ? planning_text(scenario) : ""));
 }
 
@@ -84,8 +74,7 @@ const char* going_on(const LiveFolder& folder) {
 }
 
 void print_finished(const LiveFolder& folder, const Scenario& scenario, const CommandOptions& options) {
-  if (scenario.kind == Kind::coverage)
-    check_shard(SweepStore::open(folder.path() / store_file), folder, options.shard.value_or(Shard{}));
+  if (scenario.kind->sweeps) check_shard(SweepStore::open(folder.path() / store_file), folder, options.shard.value_or(Shard{}));
   read_json(folder.path() / "result.json");  // refuses what is none
   remove_saves(folder);                      // unless a kill came in between
   const std::string where = (folder.path() / "result.json").string();
@@ -96,13 +85,13 @@ void print_finished(const LiveFolder& folder, const Scenario& scenario, const Co
 
 int command_run(const std::string& file, const CommandOptions& options) {
   const auto started = std::chrono::steady_clock::now();
-  const Scenario scenario = load_scenario(find_scenario(file), options.overrides);
-  if (options.shard && scenario.kind != Kind::coverage)
+  const Scenario scenario = load_scenario(find_scenario(file), options.overrides, kind_list());
+  if (options.shard && !scenario.kind->sweeps)
     throw Failure(Exit::bad_scenario, "--shard: only runs of kind = \"coverage\" have shards");
   const Cost cost = estimate(scenario, options.out.has_value());
   refuse_if_too_large(scenario, cost);
   check_inputs(scenario);
-  warn(scenario);
+  for (const std::string& warning : kind_of(scenario).warnings(scenario)) tell(fmt::format("warning: {}\n", warning));
   if (options.dry_run) {
     dry_run(scenario, cost, options.json);
     return int(Exit::done);

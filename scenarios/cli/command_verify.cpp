@@ -136,7 +136,7 @@ Eigen::MatrixXd word_vectors() { return read_npy(data_folder() / "scenarios" / "
 
 /// Runs a shipped scenario and writes its run under examples/.
 void write_example(const RunFolder& folder, std::string_view scenario_name, ProgressBar& progress) {
-  const Scenario scenario = load_scenario(find_scenario(std::string(scenario_name)), {});
+  const Scenario scenario = load_scenario(find_scenario(std::string(scenario_name)), {}, kind_list());
   RunContext context{progress, true};
   const auto started = std::chrono::steady_clock::now();
   const Report report = run_scenario(scenario, context);
@@ -144,7 +144,7 @@ void write_example(const RunFolder& folder, std::string_view scenario_name, Prog
   folder.write(place / "scenario.toml", write_scenario(scenario));
   for (const CsvTable& csv : report.tables) folder.write(place / csv.name, csv.text);
   if (!report.certificate.is_null()) folder.write(place / "certificate.json", dump(report.certificate));
-  folder.write(place / "result.json", dump({{"kind", name(scenario.kind)},
+  folder.write(place / "result.json", dump({{"kind", scenario.kind->name},
                                             {"verdict", report.verdict()},
                                             {"model", scenario_model_json(scenario)},
                                             {"results", report.results},
@@ -169,7 +169,7 @@ int command_verify(const std::string& what, const CommandOptions& options) {
     throw Failure(Exit::bad_scenario, fmt::format("verify {}: must be one of {}", what, fmt::join(groups, ", ")));
   VerifyOptions checks;
   if (!options.overrides.empty()) {
-    Scenario scenario = parse_model_override(options.overrides);
+    Scenario scenario = parse_model_override(options.overrides, kind_named("flow").description);
     scenario.contexts.count = 1;  // rounded up to the smallest balanced sample
     if (what == "theorem2" || what == "all") refuse_if_too_large(scenario, estimate(scenario, false));
     checks.model = scenario.model;

@@ -9,13 +9,12 @@
 #include <thread>
 
 #include "schema/inputs.hpp"
-#include "schema/sweep_axes.hpp"
 
 namespace phaselock {
 
 namespace {
 
-constexpr double number = sizeof(double);
+constexpr double number = number_bytes;
 
 /// Sizes of one model as doubles.
 struct Sizes {
@@ -30,8 +29,6 @@ struct Sizes {
         slots(L * S),
         queries(L * (S - 1)) {}
 };
-
-double threads() { return std::max(1U, std::thread::hardware_concurrency()); }
 
 /// K and what it is made from: the change E or the embeddings, and the eigenvectors of a square root.
 double geometry_bytes(const Scenario& scenario, const Sizes& n) {
@@ -54,93 +51,41 @@ constexpr double copies = 18;     ///< of the state: stages, old and new state, 
 constexpr double checkpoint = 2;  ///< copies of what it holds: the checkpoint and its file's bytes
 constexpr double chunks = 16;     ///< gradient tables that threads fill
 
-Cost flow_cost(const Scenario& scenario, const Sizes& n, bool tables) {
+}  // namespace
+
+double usable_threads() { return std::max(1U, std::thread::hardware_concurrency()); }
+
+double flow_evaluations(const FlowKeys& flow) { return stages * flow_steps(flow); }
+
+Cost flow_cost(const Scenario& scenario, bool tables) {
+  const Sizes n(scenario.model);
   const bool fixed = is_static(scenario);
   const double state = fixed ? 2 * n.H * n.S : n.tables, contexts = fixed ? 1 : context_count(scenario);
   double bytes = (copies + checkpoint) * state * number;
-  if (!fixed) bytes += chunks * state * number + contexts * n.slots * sizeof(Token) + threads() * context_bytes(scenario, n);
+  if (!fixed) bytes += chunks * state * number + contexts * n.slots * sizeof(Token) + usable_threads() * context_bytes(scenario, n);
   if (tables) bytes += (1 + checkpoint) * double(scenario.flow.max_steps) * (2 * n.H * n.S + 4 * n.H + 12) * number;
-  return {bytes + geometry_bytes(scenario, n), stages * flow_steps(scenario.flow) * contexts};
+  return {bytes + geometry_bytes(scenario, n), flow_evaluations(scenario.flow) * contexts, fixed ? "model" : "context"};
 }
 
-Cost search_cost(const Scenario& scenario, const Sizes& n) {
+Cost search_cost(const Scenario& scenario, int starts) {
+  const Sizes n(scenario.model);
   constexpr double vectors = 60;                  // of a quasi-Newton search: 20 pairs and working space
   constexpr double steps = 300, patterns = 2000;  // evaluations of one start, and of the patterns of one context
   const double contexts = context_count(scenario);
   return {contexts * (n.slots * sizeof(Token) + 3 * n.gates * number) +
-              threads() * (vectors * n.gates * number + context_bytes(scenario, n)) +
-              scenario.search.starts * 2 * n.gates * number + geometry_bytes(scenario, n),
-          contexts * (steps * scenario.search.starts + patterns)};
+              usable_threads() * (vectors * n.gates * number + context_bytes(scenario, n)) + starts * 2 * n.gates * number +
+              geometry_bytes(scenario, n),
+          contexts * (steps * starts + patterns)};
 }
 
 /// Memory does not grow with the seeds, but with those of a chunk.
-Cost coverage_cost(const Scenario& scenario, const Sizes& n) {
-  const double seeds = double(scenario.sweep.seeds),
-               at_once = std::min(seeds, scenario.sweep.chunk > 0 ? scenario.sweep.chunk : 8192.0);
-  const bool fixed = is_static(scenario);
-  const double flow = fixed ? copies * 2 * n.H * n.S * number : flow_cost(scenario, n, false).bytes;
-  return {threads() * (at_once * (256 + 4 * n.H + 20 * n.H * n.S) + flow),
-          seeds * stages * flow_steps(scenario.flow) * (fixed ? 1 : context_count(scenario))};
-}
-
-/// All cells of a sweep: the largest memory of one, the rows of all seeds if they are kept in memory, and the sum of the work.
-Cost sweep_cost(const Scenario& scenario, bool in_memory) {
-  Cost cost{0, 0};
-  double rows = 0;
-  for (const Scenario& cell : sweep_cells(scenario)) {
-    const Cost of_cell = coverage_cost(cell, Sizes(cell.model));
-    cost = {std::max(cost.bytes, of_cell.bytes), cost.evaluations + of_cell.evaluations};
-    if (in_memory && cell.sweep.keep == Keep::seeds) rows += double(cell.sweep.seeds) * (60 + 3 * cell.model.heads);
-  }
-  return {cost.bytes + rows, cost.evaluations};
-}
-
-/// Largest value of a number over a diagram, given the one that it has off the axes.
-double largest(const DiagramKeys& diagram, DiagramNumber wanted, double otherwise) {
-  return diagram.x == wanted ? diagram.x_range[1] : diagram.y == wanted ? diagram.y_range[1] : otherwise;
-}
-
-/// All cells at the largest sizes, and as many again for refined ones.
-Cost diagram_cost(Scenario scenario) {
-  const DiagramKeys& d = scenario.diagram;
-  Model& m = scenario.model;
-  const double H = largest(d, DiagramNumber::heads, m.heads), S = largest(d, DiagramNumber::positions, m.positions);
-  m.heads = int(H), m.positions = int(S), m.vocabulary = int(largest(d, DiagramNumber::vocabulary, m.vocabulary));
-  const double cells = double(d.cells) * d.cells, finest = cells * std::pow(4.0, d.refine);
-  scenario.contexts.count = 1, scenario.contexts.sampling = Sampling::independent;  // a search takes one context
-  scenario.search.starts = d.starts, scenario.sweep.seeds = d.seeds;
-  const Sizes n(m);
-  const Cost cell = d.what == DiagramQuestion::theorem1   ? search_cost(scenario, n)
-                    : d.what == DiagramQuestion::theorem2 ? coverage_cost(scenario, n)
-                                                          : Cost{0, 1};
-  return {threads() * cell.bytes + finest * 300, 2 * cells * cell.evaluations};
-}
-
-/// A threshold takes some hundred margins in balls, each about as much as a loss.
-Cost stability_cost(const Scenario& scenario, const Sizes& n) {
-  const double margins = 1000.0 * scenario.stability.betas * n.H;
-  return {threads() * 100 * (n.S + n.H) * number + scenario.stability.betas * n.H * 64, margins};
-}
-
-}  // namespace
-
-Cost estimate(const Scenario& scenario, bool tables) {
+Cost seeds_cost(const Scenario& scenario, double seeds) {
   const Sizes n(scenario.model);
-  switch (scenario.kind) {
-    case Kind::flow:
-      return flow_cost(scenario, n, tables);
-    case Kind::search:
-      return search_cost(scenario, n);
-    case Kind::coverage:
-      return sweep_cost(scenario, !tables);
-    case Kind::toy:
-      return {double(tables ? scenario.flow.max_steps : 0) * 4 * 3 * number, stages * flow_steps(scenario.flow)};
-    case Kind::stability:
-      return stability_cost(scenario, n);
-    case Kind::diagram:
-      return diagram_cost(scenario);
-  }
-  return {};
+  const double at_once = std::min(seeds, scenario.sweep.chunk > 0 ? scenario.sweep.chunk : 8192.0);
+  const bool fixed = is_static(scenario);
+  const double flow = fixed ? copies * 2 * n.H * n.S * number : flow_cost(scenario, false).bytes;
+  return {usable_threads() * (at_once * (256 + 4 * n.H + 20 * n.H * n.S) + flow),
+          seeds * stages * flow_steps(scenario.flow) * (fixed ? 1 : context_count(scenario))};
 }
 
 double memory_limit() { return 0.75 * double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE)); }

@@ -9,13 +9,18 @@ namespace phaselock {
 
 /// Upper estimates; doubles, so that no product of sizes overflows.
 struct Cost {
-  double bytes;        ///< memory
-  double evaluations;  ///< losses with gradient of one context (static flows: of one model), a rough number
+  double bytes = 0.0;          ///< memory
+  double evaluations = 0.0;    ///< losses with gradient of one `unit`, a rough number
+  const char* unit = "model";  ///< "context" where a loss is a sum over contexts, one of which is meant
 };
 
-/// `tables`: whether there is a run folder: every step is kept for its tables. Without one, a sweep keeps its rows in memory. Reads
-/// the header of geometry.file.
-Cost estimate(const Scenario& scenario, bool tables);
+/// Costs of what kinds are made of, for the scenario's model, geometry and contexts.
+Cost flow_cost(const Scenario& scenario, bool tables);    ///< one flow, by the scenario's class of gates
+Cost search_cost(const Scenario& scenario, int starts);   ///< searches of all contexts
+Cost seeds_cost(const Scenario& scenario, double seeds);  ///< flows of so many seeds, in chunks, with their counts
+double flow_evaluations(const FlowKeys& flow);            ///< losses with gradient that one flow takes
+double usable_threads();                                  ///< of this machine, at least 1
+constexpr double number_bytes = sizeof(double);
 
 /// Memory a run may take: three quarters of the machine's.
 double memory_limit();

@@ -1,35 +1,47 @@
 #include "kinds/kind.hpp"
 
-#include "kinds/cost.hpp"
+#include <algorithm>
+#include <stdexcept>
 
 namespace phaselock {
 
+std::vector<std::string> beyond_theorems(const Scenario& scenario) {
+  std::vector<std::string> warnings;
+  for (const std::string& assumption : unmet_assumptions(scenario.model))
+    warnings.push_back("the theorems do not speak of this model: they assume " + assumption);
+  return warnings;
+}
+
+KindList kind_list() {
+  static const std::vector<const KindDescription*> descriptions = [] {
+    std::vector<const KindDescription*> found;
+    for (const Kind* kind : all_kinds()) found.push_back(&kind->description);
+    return found;
+  }();
+  return descriptions;
+}
+
+const Kind& kind_of(const Scenario& scenario) { return kind_named(scenario.kind->name); }
+
+const Kind& kind_named(std::string_view name) {
+  const auto kinds = all_kinds();
+  const auto found = std::find_if(kinds.begin(), kinds.end(), [&](const Kind* kind) { return kind->description.name == name; });
+  if (found == kinds.end()) throw std::logic_error("no kind " + std::string(name));
+  return **found;
+}
+
+Cost estimate(const Scenario& scenario, bool tables) { return kind_of(scenario).estimate(scenario, tables); }
+
 Report run_scenario(const Scenario& scenario, RunContext& context) {
   refuse_if_too_large(scenario, estimate(scenario, context.tables));
-  switch (scenario.kind) {
-    case Kind::flow:
-      return run_flow(scenario, context);
-    case Kind::search:
-      return run_search(scenario, context);
-    case Kind::coverage:
-      return run_coverage(scenario, context);
-    case Kind::toy:
-      return run_toy(scenario, context);
-    case Kind::stability:
-      return run_stability(scenario, context);
-    case Kind::diagram:
-      return run_diagram(scenario, context);
-  }
-  return {};
+  return kind_of(scenario).run(scenario, context);
 }
 
 Json scenario_model_json(const Scenario& scenario) {
   Json model = model_json(scenario.model);
-  if (scenario.kind == Kind::toy || scenario.is_on_axis(DiagramNumber::vocabulary)) model.erase("vocabulary");
-  if (scenario.is_on_axis(DiagramNumber::positions)) model.erase("positions");
-  if (scenario.is_on_axis(DiagramNumber::heads)) model.erase("heads");
-  if (scenario.is_on_axis(DiagramNumber::gamma)) model.erase("gamma");
-  if (scenario.is_on_axis(DiagramNumber::beta)) model.erase("beta");
+  const Kind& kind = kind_of(scenario);
+  if (kind.unused_numbers)
+    for (const std::string_view number : kind.unused_numbers(scenario)) model.erase(std::string(number));
   return model;
 }
 

@@ -1,10 +1,18 @@
-// How a scenario is run, by its kind.
+// A kind of scenario is a value: how it is read, what it costs, how it is run. Each has a file of its own; all_kinds.cpp lists
+// them.
 #pragma once
 
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kinds/cost.hpp"
 #include "output/json.hpp"
 #include "output/live_folder.hpp"
 #include "output/progress.hpp"
 #include "output/report.hpp"
+#include "schema/kind_description.hpp"
 #include "schema/scenario.hpp"
 #include "sweep/shard.hpp"
 
@@ -20,12 +28,40 @@ struct RunContext {
   Json state = Json::object();         ///< becomes state.json on interruption, if anything is put there
 };
 
-Report run_flow(const Scenario& scenario, RunContext& context);
-Report run_search(const Scenario& scenario, RunContext& context);
-Report run_coverage(const Scenario& scenario, RunContext& context);
-Report run_toy(const Scenario& scenario, RunContext& context);
-Report run_stability(const Scenario& scenario, RunContext& context);
-Report run_diagram(const Scenario& scenario, RunContext& context);
+/// The assumptions of the theorems that the scenario's model does not meet, as warnings.
+std::vector<std::string> beyond_theorems(const Scenario& scenario);
+
+struct Kind {
+  KindDescription description;
+
+  /// What a run would take, before anything is allocated. `tables`: whether there is a run folder: every step is kept for its
+  /// tables; without one, a sweep keeps its rows in memory.
+  Cost (*estimate)(const Scenario&, bool tables);
+
+  /// Throws Failure, or Interrupted.
+  Report (*run)(const Scenario&, RunContext&);
+
+  /// What to tell before the run.
+  std::vector<std::string> (*warnings)(const Scenario&) = beyond_theorems;
+
+  /// Numbers of the model that play no part, by the last word of their keys: result.json leaves them out. Null: none.
+  std::vector<std::string_view> (*unused_numbers)(const Scenario&) = nullptr;
+};
+
+/// Every kind, in the order in which messages name them.
+std::span<const Kind* const> all_kinds();
+
+/// What the reader of scenarios knows of them.
+KindList kind_list();
+
+/// The kind of a scenario that was read with kind_list().
+const Kind& kind_of(const Scenario& scenario);
+
+/// A kind that the program itself names.
+const Kind& kind_named(std::string_view name);
+
+/// By the scenario's kind. Reads the header of geometry.file.
+Cost estimate(const Scenario& scenario, bool tables);
 
 /// By the scenario's kind, after the check of sizes. Throws Failure, or Interrupted.
 Report run_scenario(const Scenario& scenario, RunContext& context);

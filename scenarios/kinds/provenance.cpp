@@ -52,12 +52,12 @@ int thread_count() { return int(tbb::global_control::active_value(tbb::global_co
 
 Json seeds_json(const Scenario& scenario) {
   Json seeds = Json::object();
-  for (const Key& key : scenario_keys()) {
-    if (key.path.size() < 4 || key.path.substr(key.path.size() - 4) != "seed" || !key.has_effect(scenario)) continue;
-    const std::string text = value_text(key, scenario).value();
+  for (const Key* key : keys_of(*scenario.kind)) {
+    if (!key->path.ends_with("seed") || !key->has_effect(scenario)) continue;
+    const std::string text = value_text(*key, scenario).value();
     std::uint64_t seed = 0;
     std::from_chars(text.data(), text.data() + text.size(), seed);
-    seeds[std::string(key.path)] = seed;
+    seeds[std::string(key->path)] = seed;
   }
   return seeds;
 }

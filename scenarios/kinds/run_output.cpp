@@ -6,7 +6,7 @@
 namespace phaselock {
 
 Json result_document(const Scenario& scenario, const Report& report, std::chrono::steady_clock::time_point started) {
-  return {{"kind", name(scenario.kind)},
+  return {{"kind", scenario.kind->name},
           {"verdict", report.verdict()},
           {"model", scenario_model_json(scenario)},
           {"results", report.results},

@@ -69,7 +69,7 @@ Geometry make_geometry(const Scenario& scenario) {
 }
 
 double context_count(const Scenario& scenario) {
-  if (scenario.kind == Kind::search && scenario.is_exact()) return 1;
+  if (scenario.gates.gates == GateWord::oracle && scenario.is_exact()) return 1;
   const double count = double(scenario.contexts.count);
   if (scenario.contexts.sampling == Sampling::independent) return count;
   const double group = double(balanced_group(scenario.model));

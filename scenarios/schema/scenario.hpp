@@ -1,6 +1,7 @@
-// A scenario: what one run computes. Every key of it is described in the table of schema.hpp.
+// A scenario: what one run computes. Every key of it is described in a table: of all kinds in keys.cpp, of one in the kind's file.
 #pragma once
 
+#include <any>
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -15,13 +16,14 @@
 #include "model/errors.hpp"
 #include "model/model.hpp"
 #include "output/failure.hpp"
-#include "proofs/diagram.hpp"
 #include "schema/toml.hpp"
 
 namespace phaselock {
 
+struct KindDescription;                                    // kind_description.hpp
+using KindList = std::span<const KindDescription* const>;  ///< of all kinds that a scenario may be of
+
 // The order of each enumeration is that of its words in the table of keys.
-enum class Kind { flow, search, coverage, toy, stability, diagram };
 enum class GeometryKind { exact, perturbed, embeddings };
 enum class GateWord { linear, fixed, tied, uniform, oracle };
 enum class Sampling { balanced, independent };
@@ -60,11 +62,6 @@ struct FlowKeys {
   std::int64_t max_steps = 100000;
 };
 
-struct SearchKeys {
-  int starts = 64;
-  std::uint64_t seed = 1;
-};
-
 enum class Combine { product, zip };
 enum class Keep { counts, seeds };
 
@@ -85,38 +82,17 @@ struct SweepKeys {
   std::vector<SweepAxis> over;
 };
 
-struct ToyKeys {
-  double A = 10.0;
-  std::vector<double> theta = {1e-3, -2e-3};
-};
-
-struct StabilityKeys {
-  std::vector<double> pattern;  ///< key offset of each head, the same in every block
-  std::vector<double> beta_range = {1, 20};
-  int betas = 39;
-};
-
-struct DiagramKeys {
-  DiagramQuestion what = DiagramQuestion::theorem1;
-  DiagramNumber x = DiagramNumber::vocabulary, y = DiagramNumber::beta;
-  std::vector<double> x_range, y_range;
-  int cells = 24, refine = 2, starts = 4, seeds = 20;
-};
-
 struct Scenario {
-  Kind kind = Kind::flow;
+  const KindDescription* kind = nullptr;  ///< of every scenario that was read
   Model model;
   GeometryKeys geometry;
   GateKeys gates;
   InitialKeys initial;
   ContextKeys contexts;
   FlowKeys flow;
-  SearchKeys search;
   SweepKeys sweep;
   Coordination coordination;
-  ToyKeys toy;
-  StabilityKeys stability;
-  DiagramKeys diagram;
+  std::any own;  ///< the sections of one kind alone, a struct of that kind's file: own_keys<T>
 
   std::string source;                                      ///< the file's name as the user gave it
   std::map<std::string, std::string, std::less<>> places;  ///< of each key that was given: `file:line:column` or `--set K=V`
@@ -127,8 +103,6 @@ struct Scenario {
   /// The same for an error of the mathematics, whose message begins with the key's path.
   Failure failure(const DomainError& error) const;
 
-  /// Whether a diagram runs over this number: its own key then has no effect.
-  bool is_on_axis(DiagramNumber number) const { return kind == Kind::diagram && (diagram.x == number || diagram.y == number); }
   bool is_exact() const { return geometry.kind == GeometryKind::exact; }
   bool is_given(std::string_view key) const { return places.find(key) != places.end(); }
 };
@@ -136,7 +110,17 @@ struct Scenario {
 /// Whether gates are static biases, the same for all tokens.
 inline bool is_static(const Scenario& scenario) { return scenario.gates.gates == GateWord::fixed; }
 
-std::string_view name(Kind kind);
+/// The sections of a scenario's kind; T is the struct whose members that kind's table of keys names.
+template <class T>
+const T& own_keys(const Scenario& scenario) {
+  return std::any_cast<const T&>(scenario.own);
+}
+/// The same to be changed; with the defaults if the scenario has none yet.
+template <class T>
+T& own_keys(Scenario& scenario) {
+  T* keys = std::any_cast<T>(&scenario.own);
+  return keys ? *keys : scenario.own.emplace<T>();
+}
 
 /// Checks between keys, and sets the numbers of a model that its kind leaves out. Throws Failure (bad_scenario).
 /// In a cell of a sweep, keys may stand that only other cells need.
@@ -147,18 +131,18 @@ FlowOptions flow_options(const Scenario& scenario);
 
 /// Reads a scenario file and applies overrides `KEY=VALUE`; relative paths in it are relative to its folder, those of
 /// overrides to the current one. Throws Failure: cannot_read if the file cannot be read, bad_scenario for what does not fit the
-/// table of keys or the checks between keys.
-Scenario load_scenario(const std::filesystem::path& file, std::span<const std::string> overrides);
+/// tables of keys or the checks between keys.
+Scenario load_scenario(const std::filesystem::path& file, std::span<const std::string> overrides, KindList kinds);
 
 /// The same from text; `folder` is what relative paths in it are relative to.
 Scenario parse_scenario(std::string_view text, const std::string& source, const std::filesystem::path& folder,
-                        std::span<const std::string> overrides);
+                        std::span<const std::string> overrides, KindList kinds);
 
 /// The effective scenario: every key that has an effect, with its help as comment. Parses back to the same scenario.
 std::string write_scenario(const Scenario& scenario);
 
-/// A flow of the default model, changed by overrides `model.* = V` and `geometry.kappa = V`, as `verify` takes them; others are
-/// errors.
-Scenario parse_model_override(std::span<const std::string> overrides);
+/// A scenario of a kind with the default model, changed by overrides `model.* = V` and `geometry.kappa = V`, as `verify` takes
+/// them; others are errors.
+Scenario parse_model_override(std::span<const std::string> overrides, const KindDescription& kind);
 
 }  // namespace phaselock

@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <stdexcept>
+#include <type_traits>
+
+#include "schema/kind_description.hpp"
 
 namespace phaselock {
 
@@ -145,10 +149,52 @@ std::string_view Key::section() const {
   return dot == std::string_view::npos ? std::string_view{} : path.substr(0, dot);
 }
 
-const Key* find_key(std::string_view path) {
-  const std::span<const Key> keys = scenario_keys();
-  const auto found = std::find_if(keys.begin(), keys.end(), [&](const Key& key) { return key.path == path; });
-  return found == keys.end() ? nullptr : &*found;
+bool Key::applies_to(const KindDescription& kind) const {
+  const auto is_this = [&](std::string_view taken) { return taken == section() || taken == path; };
+  return std::any_of(kind.takes.begin(), kind.takes.end(), is_this) ||
+         std::any_of(kind.own_keys.begin(), kind.own_keys.end(), [&](const Key& key) { return key.path == path; });
+}
+
+bool Key::has_effect(const Scenario& scenario) const {
+  const KindDescription& kind = *scenario.kind;
+  return applies_to(kind) && (!applies || applies(scenario)) && !(kind.is_idle && kind.is_idle(scenario, *this));
+}
+
+bool Key::is_whole() const {
+  Scenario any;
+  return std::visit(
+      [](auto value) {
+        using Value = std::remove_pointer_t<decltype(value)>;
+        return std::is_integral_v<Value> && !std::is_same_v<Value, bool>;
+      },
+      place(any));
+}
+
+std::vector<const Key*> keys_of(const KindDescription& kind) {
+  std::vector<const Key*> keys;
+  for (const Key& key : shared_keys())
+    if (key.applies_to(kind)) keys.push_back(&key);
+  for (const Key& key : kind.own_keys) keys.push_back(&key);
+  return keys;
+}
+
+const Key* find_key(const KindDescription& kind, std::string_view path) {
+  for (const std::span<const Key> table : {shared_keys(), kind.own_keys})
+    for (const Key& key : table)
+      if (key.path == path) return key.applies_to(kind) ? &key : nullptr;
+  return nullptr;
+}
+
+const Key* find_key(KindList kinds, std::string_view path) {
+  for (const KindDescription* kind : kinds)
+    if (const Key* key = find_key(*kind, path)) return key;
+  return nullptr;
+}
+
+const Key& shared_key(std::string_view path) {
+  for (const Key& key : shared_keys())
+    if (key.path == path) return key;
+  throw std::logic_error(fmt::format("{} is no key that kinds share", path));
 }
 
 std::string allowed(const Key& key) {
@@ -170,34 +216,45 @@ std::optional<std::string> store(const Key& key, const TomlValue& value, Scenari
   return fmt::format("{} = {} must be {}{}", key.path, to_text(value), a_number ? "a finite number " : "", allowed(key));
 }
 
+void put_number(const Key& key, double value, Scenario& scenario) {
+  const auto put = [&](auto place) {
+    using Value = std::remove_pointer_t<decltype(place)>;
+    if constexpr (std::is_same_v<Value, double>)
+      *place = value;
+    else if constexpr (std::is_integral_v<Value> && !std::is_same_v<Value, bool>)
+      *place = Value(std::llround(value));
+    else
+      throw std::logic_error(fmt::format("{} takes no number", key.path));
+  };
+  std::visit(put, key.place(scenario));
+}
+
 std::optional<std::string> value_text(const Key& key, const Scenario& scenario) {
   Scenario copy = scenario;
   std::string text = std::visit(ValueWriter{key}, key.place(copy));
   return text.empty() ? std::nullopt : std::optional(text);
 }
 
-std::string unknown_key(std::string_view path, std::optional<Kind> kind) {
-  const auto fits = [&](const Key& key) { return !kind || key.applies_to(*kind); };
-  const Key* nearest = nullptr;
+std::string unknown_key(std::string_view path, const KindDescription& kind) {
+  std::string_view nearest;
   std::size_t least = std::max<std::size_t>(2, std::min<std::size_t>(path.size(), 60) / 3) + 1;
   const std::string_view shown = path.substr(0, 60);
-  for (const Key& key : scenario_keys()) {
-    if (!fits(key)) continue;
-    const std::size_t distance = edit_distance(shown, key.path);
-    if (distance < least) least = distance, nearest = &key;
-  }
+  const auto consider = [&](std::string_view candidate) {
+    const std::size_t distance = edit_distance(shown, candidate);
+    if (distance < least) least = distance, nearest = candidate;
+  };
   const std::string_view section = path.substr(0, std::min(path.find('.'), path.size()));
   std::vector<std::string_view> siblings;
   std::vector<std::string_view> sections;
-  for (const Key& key : scenario_keys()) {
-    if (!fits(key)) continue;
-    if (!section.empty() && key.section() == section) siblings.push_back(key.path.substr(section.size() + 1));
-    if (sections.empty() || sections.back() != key.section()) sections.push_back(key.section());
+  consider("kind");
+  for (const Key* key : keys_of(kind)) {
+    consider(key->path);
+    if (key->section() == section) siblings.push_back(key->path.substr(section.size() + 1));
+    if (sections.empty() || sections.back() != key->section()) sections.push_back(key->section());
   }
   std::string text = fmt::format("unknown key {}", shown_key(shown));
-  if (nearest) text += fmt::format("; did you mean {}", nearest->path);
+  if (!nearest.empty()) text += fmt::format("; did you mean {}", nearest);
   if (!siblings.empty()) return text + fmt::format(". Keys of [{}]: {}", section, fmt::join(siblings, ", "));
-  sections.erase(sections.begin());  // the one of `kind`, which has no section
   return text + fmt::format(". Allowed are kind and the sections {}", fmt::join(sections, ", "));
 }
 

@@ -1,5 +1,6 @@
-// The one table of all scenario keys: path, type, range or words, where each applies, and help.
-// Parsing, overrides, messages and the effective scenario come from it.
+// Tables of scenario keys: path, type, range or words, when each has an effect, and help. One table has the keys that kinds share,
+// each kind has one of its own sections. Parsing, overrides, messages and the effective scenario come from them. Only `kind` itself
+// is in none: it says which of them hold.
 #pragma once
 
 #include <limits>
@@ -8,11 +9,14 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "schema/scenario.hpp"
 #include "schema/toml.hpp"
 
 namespace phaselock {
+
+constexpr std::string_view kind_key = "kind";  ///< names the kind; in no table
 
 /// Where a key's value lives in a scenario; words are enumerations, in the order of the key's words.
 struct WordPlace {
@@ -31,12 +35,9 @@ struct Limits {
   bool contains(long double x) const { return (open_low ? x > low : x >= low) && (open_high ? x < high : x <= high); }
 };
 
-using Kinds = unsigned;  ///< bit k: applies to Kind k
-
 struct Key {
   std::string_view path;
   ValuePlace (*place)(Scenario&);
-  Kinds kinds;
   std::string_view help;
   Limits range{};
   std::string_view words{};  ///< "exact|perturbed|embeddings"
@@ -44,10 +45,12 @@ struct Key {
   bool required = false;
   bool (*applies)(const Scenario&) = nullptr;  ///< beyond the kind; null: always
   std::string_view condition{};                ///< the same in words; empty: without effect otherwise, but allowed to stand
+  bool in_factors = false;                     ///< a range of more than a factor of ten is cut into equal factors
 
   std::string_view section() const;
-  bool applies_to(Kind kind) const { return kinds >> int(kind) & 1U; }
-  bool has_effect(const Scenario& scenario) const { return applies_to(scenario.kind) && (!applies || applies(scenario)); }
+  bool applies_to(const KindDescription& kind) const;
+  bool has_effect(const Scenario& scenario) const;  ///< of a kind
+  bool is_whole() const;                            ///< whether it takes whole numbers alone
 
   // For the table: the same key, changed in one respect.
   constexpr Key in(Limits numbers) const {
@@ -79,10 +82,25 @@ struct Key {
   }
   /// Without effect otherwise.
   constexpr Key effect(bool (*when)(const Scenario&)) const { return only(when, {}); }
+  constexpr Key by_factors() const {
+    Key key = *this;
+    key.in_factors = true;
+    return key;
+  }
 };
 
-std::span<const Key> scenario_keys();
-const Key* find_key(std::string_view path);  ///< null if there is none
+/// The keys of sections that more than one kind takes, or that sweeps take.
+std::span<const Key> shared_keys();
+
+/// The keys of a kind: those of the shared table that it takes, then its own.
+std::vector<const Key*> keys_of(const KindDescription& kind);
+
+/// A key of a kind; null if it has none of that path.
+const Key* find_key(const KindDescription& kind, std::string_view path);
+/// A key of any of the kinds.
+const Key* find_key(KindList kinds, std::string_view path);
+/// A key of the shared table that the program itself names.
+const Key& shared_key(std::string_view path);
 
 /// What values a key takes, as in "must be ...": "a whole number from 2 to 10", "> 0", "one of a, b".
 std::string allowed(const Key& key);
@@ -90,10 +108,14 @@ std::string allowed(const Key& key);
 /// Stores a value; what is wrong with it otherwise, as `model.beta = -1 must be > 0`.
 std::optional<std::string> store(const Key& key, const TomlValue& value, Scenario& scenario);
 
+/// Puts a number where a key's value lives, rounded if that is a whole one. Limits are not looked at: they are the caller's to
+/// check.
+void put_number(const Key& key, double value, Scenario& scenario);
+
 /// The value of a key as TOML; nothing for an empty list or path.
 std::optional<std::string> value_text(const Key& key, const Scenario& scenario);
 
 /// `unknown key ...` with the nearest key and the keys of its section for this kind.
-std::string unknown_key(std::string_view path, std::optional<Kind> kind);
+std::string unknown_key(std::string_view path, const KindDescription& kind);
 
 }  // namespace phaselock

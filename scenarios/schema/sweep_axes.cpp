@@ -9,6 +9,7 @@
 #include <span>
 
 #include "model/interrupt.hpp"
+#include "schema/kind_description.hpp"
 #include "schema/schema.hpp"
 
 namespace phaselock {
@@ -85,14 +86,16 @@ std::string value_place(const SweepAxis& axis, const TomlValue& value) {
   return fmt::format("{}:{}:{}", file, value.line, value.column);
 }
 
+const Key& key_of(const SweepAxis& axis, const Scenario& scenario) { return *find_key(*scenario.kind, axis.key); }
+
 /// Refuses what would compute the same cells twice: values that axes which vary together take together more than once.
-void refuse_repeated(std::span<const SweepAxis> together) {
+void refuse_repeated(std::span<const SweepAxis> together, const Scenario& scenario) {
   std::map<std::string, std::string> places;
-  Scenario scratch;
+  Scenario scratch = scenario;
   for (std::size_t k = 0; k < together.front().values.size(); ++k) {
     std::vector<std::string> words;
     for (const SweepAxis& axis : together) {
-      store(*find_key(axis.key), axis.values[k], scratch);
+      store(key_of(axis, scratch), axis.values[k], scratch);
       words.push_back(fmt::format("{} = {}", axis.key, axis_value(scratch, axis.key)));
     }
     const std::string values = fmt::format("{}", fmt::join(words, ", ")),
@@ -107,7 +110,7 @@ void refuse_repeated(std::span<const SweepAxis> together) {
 /// Refuses axes that change nothing in any cell.
 void refuse_idle(const Scenario& scenario, const std::vector<Scenario>& cells) {
   for (const SweepAxis& axis : scenario.sweep.over)
-    if (std::none_of(cells.begin(), cells.end(), [&](const Scenario& cell) { return find_key(axis.key)->has_effect(cell); }))
+    if (std::none_of(cells.begin(), cells.end(), [&](const Scenario& cell) { return key_of(axis, cell).has_effect(cell); }))
       throw wrong(axis.place, fmt::format("{} of sweep.over has no effect on any cell", axis.key));
 }
 
@@ -129,7 +132,7 @@ Failure cell_failure(const Scenario& scenario, const Scenario& cell, const Failu
   for (const SweepAxis& axis : scenario.sweep.over) {
     const bool blamed = std::any_of(axis.values.begin(), axis.values.end(), [&](const TomlValue& value) {
       Scenario other = cell;
-      store(*find_key(axis.key), value, other);
+      store(key_of(axis, other), value, other);
       return fits(std::move(other));
     });
     if (blamed)
@@ -148,12 +151,12 @@ std::size_t cell_count(const Scenario& scenario) {
         throw wrong(axis.place,
                     fmt::format("{} has {} values and {} has {}; with sweep.combine = \"zip\" all axes must be of one length",
                                 axis.key, axis.values.size(), axes.front().key, axes.front().values.size()));
-    refuse_repeated(axes);
+    refuse_repeated(axes, scenario);
     return axes.front().values.size();
   }
   std::size_t cells = 1;
   for (const SweepAxis& axis : axes) {
-    refuse_repeated({&axis, 1});
+    refuse_repeated({&axis, 1}, scenario);
     cells *= axis.values.size();
     if (cells > most_cells) throw wrong(axis.place, fmt::format("the sweep has more than {} cells", most_cells));
   }
@@ -162,13 +165,13 @@ std::size_t cell_count(const Scenario& scenario) {
 
 }  // namespace
 
-SweepAxis read_axis(std::string_view path, const TomlValue& value, const std::string& place) {
-  const Key* key = find_key(path);
-  if (!key) throw wrong(place, unknown_key(path, Kind::coverage));
-  if (!key->applies_to(Kind::coverage) || key->path == "kind" || key->section() == "sweep" || path.ends_with(".file"))
-    throw wrong(
-        place,
-        fmt::format("{} cannot be swept: it must be a key of a coverage run other than kind, a file or one of [sweep]", path));
+SweepAxis read_axis(std::string_view path, const TomlValue& value, const std::string& place, const KindDescription& kind,
+                    KindList kinds) {
+  const Key* key = find_key(kind, path);
+  if (!key && path != kind_key && !find_key(kinds, path)) throw wrong(place, unknown_key(path, kind));
+  if (!key || key->section() == "sweep" || path.ends_with(".file"))
+    throw wrong(place, fmt::format("{} cannot be swept: it must be a key of a {} run other than kind, a file or one of [sweep]",
+                                   path, kind.name));
   SweepAxis axis{std::string(path), {}, place};
   if (const auto* items = std::get_if<TomlArray>(&value.data)) axis.values = *items;
   if (const auto* range = std::get_if<TomlTable>(&value.data)) axis.values = range_values(path, *range, place);
@@ -181,8 +184,8 @@ SweepAxis read_axis(std::string_view path, const TomlValue& value, const std::st
   return axis;
 }
 
-std::string axis_text(const SweepAxis& axis) {
-  const Key& key = *find_key(axis.key);
+std::string axis_text(const SweepAxis& axis, const KindDescription& kind) {
+  const Key& key = *find_key(kind, axis.key);
   std::vector<std::string> values;
   Scenario scratch;
   for (const TomlValue& value : axis.values) {
@@ -193,7 +196,8 @@ std::string axis_text(const SweepAxis& axis) {
 }
 
 std::string axis_value(const Scenario& cell, std::string_view key) {
-  std::string text = value_text(*find_key(key), cell).value_or("");
+  if (key == kind_key) return std::string(cell.kind->name);
+  std::string text = value_text(*find_key(*cell.kind, key), cell).value_or("");
   std::erase(text, '"');
   return text;
 }
@@ -219,7 +223,7 @@ std::vector<Scenario> sweep_cells(const Scenario& scenario) {
     for (auto axis = scenario.sweep.over.rbegin(); axis != scenario.sweep.over.rend(); ++axis) {
       const std::size_t n = axis->values.size();
       const TomlValue& value = axis->values[scenario.sweep.combine == Combine::zip ? k : rest % n];
-      store(*find_key(axis->key), value, cell);
+      store(key_of(*axis, cell), value, cell);
       cell.places[axis->key] = value_place(*axis, value);
       rest /= n;
     }

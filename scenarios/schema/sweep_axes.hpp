@@ -15,11 +15,12 @@ constexpr std::string_view axis_prefix = "sweep.over.";
 
 /// The axis that a setting `sweep.over.KEY = value` asks for: a list of values, or a range
 /// { from = 1.0, to = 8.0, count = 4, scale = "log" } (scale "linear" if left out; of whole numbers if both ends are). `path` is
-/// the scenario key. Throws Failure (bad_scenario) at `place`.
-SweepAxis read_axis(std::string_view path, const TomlValue& value, const std::string& place);
+/// the scenario key, one of `kind`; `kinds` are known for what is said of others. Throws Failure (bad_scenario) at `place`.
+SweepAxis read_axis(std::string_view path, const TomlValue& value, const std::string& place, const KindDescription& kind,
+                    KindList kinds);
 
 /// The value lists as TOML: `"model.beta" = [1.0, 4.0]`.
-std::string axis_text(const SweepAxis& axis);
+std::string axis_text(const SweepAxis& axis, const KindDescription& kind);
 
 /// A key's value in a cell, words without quotes.
 std::string axis_value(const Scenario& cell, std::string_view key);

@@ -117,9 +117,9 @@ void check_shard(const SweepStore& store, const LiveFolder& folder, Shard shard)
                                                   store.shard().index, store.shard().count, shard.index, shard.count));
 }
 
-Scenario stored_scenario(const SweepStore& store, const std::filesystem::path& folder) {
+Scenario stored_scenario(const SweepStore& store, const std::filesystem::path& folder, KindList kinds) {
   try {
-    return parse_scenario(store.scenario(), (folder / "scenario.toml").string(), folder, {});
+    return parse_scenario(store.scenario(), (folder / "scenario.toml").string(), folder, {}, kinds);
   } catch (const Failure& failure) {
     throw Failure(Exit::bad_data, fmt::format("{}: damaged: its scenario: {}", store.name(), failure.what()));
   }

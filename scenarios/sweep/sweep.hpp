@@ -24,7 +24,7 @@ void check_store(const Scenario& scenario, const SweepStore& store);
 void check_shard(const SweepStore& store, const LiveFolder& folder, Shard shard);
 
 /// The scenario that a run folder's store belongs to. Throws Failure (bad_data) if it is damaged.
-Scenario stored_scenario(const SweepStore& store, const std::filesystem::path& folder);
+Scenario stored_scenario(const SweepStore& store, const std::filesystem::path& folder, KindList kinds);
 
 /// Seeds of all cells, and how many of them are stored.
 struct SweepSize {

@@ -197,8 +197,18 @@ TEST_SUITE("slow") {
     const Outcome outcome = phaselock_program({"plot", "OUT"}, folder.path());
     CAPTURE(outcome.err);
     CHECK(outcome.code == 0);
-    CHECK(fs::exists(folder / "OUT/figures/gates.png"));
-    CHECK(fs::exists(folder / "OUT/figures/gates.svg"));
+    CHECK(slurp(folder / "OUT/figures/gates.png").starts_with("\x89PNG\r\n"));
+    const std::string drawn = slurp(folder / "OUT/figures/gates.svg");
+    CHECK(drawn.find("</svg>") != std::string::npos);
+    // The figure is of its table: other weights make another one, the same weights the same one.
+    const std::string table = slurp(folder / "OUT/gates.csv");
+    const std::size_t last_weight = table.rfind(',') + 1;
+    folder.write("OUT/gates.csv", table.substr(0, last_weight) + "0.999\n");
+    REQUIRE(phaselock_program({"plot", "OUT"}, folder.path()).code == 0);
+    CHECK(slurp(folder / "OUT/figures/gates.svg") != drawn);
+    folder.write("OUT/gates.csv", table);
+    REQUIRE(phaselock_program({"plot", "OUT"}, folder.path()).code == 0);
+    CHECK(slurp(folder / "OUT/figures/gates.svg") == drawn);
     fs::create_directory(folder / "empty");
     CHECK(phaselock_program({"plot", "empty"}, folder.path()).code == 65);
   }

@@ -1,6 +1,7 @@
 // Scenarios as a library: the table of keys, parsing, overrides, data files, runners, run folder.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -21,7 +22,7 @@ namespace phaselock::test {
 namespace {
 
 Scenario parse(const std::string& text, std::vector<std::string> overrides = {}) {
-  return parse_scenario(text, "x.toml", "/tmp", overrides);
+  return parse_scenario(text, "x.toml", "/tmp", overrides, kind_list());
 }
 
 /// The contract's example of every key, by kind.
@@ -81,37 +82,50 @@ const CsvTable& table(const Report& report, const std::string& name) {
   throw std::runtime_error("no table " + name);
 }
 
+bool said(const Report& report, const std::string& words) {
+  return std::any_of(report.summary.begin(), report.summary.end(),
+                     [&](const std::string& line) { return line.find(words) != std::string::npos; });
+}
+
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("every key has a unique path, a place of its own and help") {
-    std::set<std::string_view> paths;
-    std::set<const void*> places;
-    Scenario scenario;
-    for (const Key& key : scenario_keys()) {
-      CAPTURE(key.path);
-      CHECK(paths.insert(key.path).second);
-      CHECK(!key.help.empty());
-      CHECK(key.kinds != 0);
-      const ValuePlace place = key.place(scenario);
-      const void* where = std::visit(
-          [](auto p) -> const void* {
-            if constexpr (std::is_same_v<decltype(p), WordPlace>)
-              return p.place;
-            else
-              return p;
-          },
-          place);
-      CHECK(places.insert(where).second);
-      CHECK(std::holds_alternative<WordPlace>(place) == !key.words.empty());
+  TEST_CASE("every key of a kind has a unique path, a place of its own and help; every shared key has a kind") {
+    std::set<std::string_view> taken;
+    for (const KindDescription* kind : kind_list()) {
+      CAPTURE(kind->name);
+      std::set<std::string_view> paths;
+      std::set<const void*> places;
+      Scenario scenario;
+      for (const Key* entry : keys_of(*kind)) {
+        const Key& key = *entry;
+        CAPTURE(key.path);
+        CHECK(paths.insert(key.path).second);
+        CHECK(!key.help.empty());
+        CHECK(find_key(*kind, key.path) == &key);
+        const ValuePlace place = key.place(scenario);
+        const void* where = std::visit(
+            [](auto p) -> const void* {
+              if constexpr (std::is_same_v<decltype(p), WordPlace>)
+                return p.place;
+              else
+                return p;
+            },
+            place);
+        CHECK(places.insert(where).second);
+        CHECK(std::holds_alternative<WordPlace>(place) == !key.words.empty());
+      }
+      taken.insert(paths.begin(), paths.end());
     }
-    CHECK(find_key("model.beta") != nullptr);
-    CHECK(find_key("model") == nullptr);
+    for (const Key& key : shared_keys()) CHECK(taken.contains(key.path));
+    CHECK(find_key(kind_list(), "model.beta") == &shared_key("model.beta"));
+    CHECK(find_key(kind_list(), "model") == nullptr);
+    CHECK(find_key(kind_named("toy").description, "flow.stop") == nullptr);
   }
 
   TEST_CASE("each key of a flow lands in its field") {
     const Scenario s = parse(whole_flow);
-    CHECK(s.kind == Kind::flow);
+    CHECK(s.kind->name == "flow");
     CHECK(s.model.heads == 3);
     CHECK(s.geometry.kind == GeometryKind::perturbed);
     CHECK(s.geometry.kappa == 1.5);
@@ -143,19 +157,19 @@ TEST_SUITE("fast") {
     CHECK(search.gates.gates == GateWord::oracle);
     CHECK(search.contexts.sampling == Sampling::independent);
     CHECK(search.contexts.count == 1);
-    CHECK(search.search.starts == 64);
+    CHECK(write_scenario(search).find("starts = 64 ") != std::string::npos);
     CHECK(parse("kind = \"coverage\"\n" + model).gates.gates == GateWord::fixed);
     const Scenario toy = parse("kind = \"toy\"\n[model]\nblocks = 4\ngamma = 1\nbeta = 2\n");
     CHECK(toy.model.positions == 2);
-    CHECK(toy.toy.theta.size() == 2);
+    CHECK(write_scenario(toy).find("theta = [0.001, -0.002]") != std::string::npos);
     CHECK(parse("kind = \"toy\"\n" + model).model.heads == 2);  // the toy has sizes of its own
   }
 
   TEST_CASE("numbers on a diagram's axes need no value of their own") {
     const std::string axes = "[diagram]\nx = \"N\"\nx_range = [12, 1e6]\ny = \"beta\"\ny_range = [1, 20]\n";
     const Scenario s = parse("kind = \"diagram\"\n[model]\nblocks = 4\npositions = 3\nheads = 1\ngamma = 1\n" + axes);
-    CHECK(s.diagram.x == DiagramNumber::vocabulary);
-    CHECK(s.diagram.y_range == std::vector<double>{1.0, 20.0});
+    CHECK(s.model.vocabulary == 1000000);
+    CHECK(s.model.beta == 1.0);
     const Json numbers = scenario_model_json(s);
     CHECK(numbers.contains("heads"));
     CHECK_FALSE(numbers.contains("vocabulary"));
@@ -171,7 +185,7 @@ TEST_SUITE("fast") {
     CHECK(s.gates.gates == GateWord::fixed);
     CHECK(s.flow.save_at == std::vector<double>{1.0, 10.5});
     CHECK(s.places.at("model.beta") == "--set model.beta=8");
-    CHECK(parse(text, {"kind=search"}).kind == Kind::search);
+    CHECK(parse(text, {"kind=search"}).kind->name == "search");
   }
 
   TEST_CASE("the effective scenario parses back to the same scenario") {
@@ -190,7 +204,7 @@ TEST_SUITE("fast") {
       CAPTURE(text);
       const std::string effective = write_scenario(parse(text, overrides));
       CAPTURE(effective);
-      const Scenario again = parse_scenario(effective, "y.toml", "/elsewhere", {});
+      const Scenario again = parse_scenario(effective, "y.toml", "/elsewhere", {}, kind_list());
       CHECK(write_scenario(again) == effective);
       CHECK(effective.find("[model]") != std::string::npos);
     }
@@ -198,10 +212,10 @@ TEST_SUITE("fast") {
 
   TEST_CASE("paths are relative to the scenario's folder, those of overrides to the current one") {
     const Scenario s =
-        parse_scenario("kind = \"flow\"\n" + model + "[initial]\nfile = \"../b.json\"\n", "x.toml", "/data/runs", {});
+        parse_scenario("kind = \"flow\"\n" + model + "[initial]\nfile = \"../b.json\"\n", "x.toml", "/data/runs", {}, kind_list());
     CHECK(s.initial.file == "/data/b.json");
     const std::vector<std::string> override = {"initial.file=b.json"};
-    const Scenario t = parse_scenario("kind = \"flow\"\n" + model, "x.toml", "/data/runs", override);
+    const Scenario t = parse_scenario("kind = \"flow\"\n" + model, "x.toml", "/data/runs", override, kind_list());
     CHECK(t.initial.file == (fs::current_path() / "b.json").string());
   }
 
@@ -210,7 +224,7 @@ TEST_SUITE("fast") {
     CHECK(files.size() >= 10);
     for (const fs::path& file : files) {
       CAPTURE(file);
-      const Scenario s = load_scenario(file, {});
+      const Scenario s = load_scenario(file, {}, kind_list());
       CHECK_NOTHROW(check_inputs(s));
       CHECK(estimate(s, true).bytes < 2.0 * (1 << 30));
       CHECK(slurp(file).rfind("# ", 0) == 0);
@@ -245,10 +259,10 @@ TEST_SUITE("fast") {
   TEST_CASE("embeddings of a scenario become a geometry of as many tokens") {
     const TempFolder folder;
     folder.write("w.npy", npy("(16, 5)", 80));
-    const Scenario s =
-        parse_scenario("kind = \"search\"\n" + model, "x.toml", folder.path(),
-                       std::vector<std::string>{"geometry.kind=embeddings", "geometry.file=" + (folder / "w.npy").string(),
-                                                "model.vocabulary=16"});
+    const Scenario s = parse_scenario(
+        "kind = \"search\"\n" + model, "x.toml", folder.path(),
+        std::vector<std::string>{"geometry.kind=embeddings", "geometry.file=" + (folder / "w.npy").string(), "model.vocabulary=16"},
+        kind_list());
     const Geometry geometry = make_geometry(s);
     CHECK(geometry.vocabulary() == 16);
     CHECK(!geometry.is_exact());
@@ -330,9 +344,9 @@ TEST_SUITE("fast") {
     folder.write("bias.json", R"({"t": 3.0, "bias": [[[0.5, 0, 0]], [[0, 0.25, 0]]]})");
     const std::string start = "initial.file=" + (folder / "bias.json").string();
     const std::vector<std::string> fixed = {start, "gates.class=static"}, linear = {start};
-    const Scenario s = parse_scenario(small_flow(), "x.toml", folder.path(), fixed);
+    const Scenario s = parse_scenario(small_flow(), "x.toml", folder.path(), fixed, kind_list());
     CHECK(initial_biases(s) == std::vector<double>{0.5, 0, 0, 0, 0.25, 0});
-    const Scenario t = parse_scenario(small_flow(), "x.toml", folder.path(), linear);
+    const Scenario t = parse_scenario(small_flow(), "x.toml", folder.path(), linear, kind_list());
     const std::vector<double> tables = initial_tables(t, make_geometry(t));
     REQUIRE(tables.size() == 72);
     CHECK(tables[11] == 0.5);
@@ -357,6 +371,14 @@ TEST_SUITE("fast") {
     CHECK(r["distinct_and_no_collision"]["low"] == 16.0);
     CHECK(r["distinct_and_no_collision"]["high"].get<double>() == doctest::Approx(2940.3827815209993).epsilon(1e-9));
     CHECK(rows(table(report, "stability_map.csv")).size() == 9);
+    CHECK(r["distinct_and_no_collision"]["empty"] == false);
+    CHECK(said(report, "only distinct patterns are stable for N from 16 to 2940.38"));
+    // At small beta the first collision is stable from N = L S on, like every distinct pattern: no N tells them apart.
+    const Report gentle =
+        run_quietly(parse("kind = \"stability\"\n" + model, {"stability.pattern=[0, 0, 2]", "stability.betas=2"}), false);
+    CHECK(gentle.results["distinct_and_no_collision"]["low"] == gentle.results["distinct_and_no_collision"]["high"]);
+    CHECK(gentle.results["distinct_and_no_collision"]["empty"] == true);
+    CHECK(said(gentle, "at no N are distinct patterns the only stable ones"));
     CHECK(run_quietly(parse("kind = \"stability\"\n" + model, {"model.heads=1", "stability.pattern=[2]"}), false)
               .results["distinct_and_no_collision"]
               .is_null());
@@ -460,12 +482,13 @@ TEST_SUITE("slow") {
   TEST_CASE("every shipped scenario runs to an end of its own and fills its tables") {
     for (const fs::path& file : shipped_scenarios()) {
       CAPTURE(file);
-      Scenario scenario = load_scenario(file, {});
+      Scenario scenario = load_scenario(file, {}, kind_list());
       if (scenario.model.blocks > 1000)  // minutes: the same at a sixteenth of the length
-        scenario = load_scenario(file, std::vector<std::string>{"model.blocks=2048", "model.vocabulary=8192"});
-      if (scenario.kind == Kind::coverage)  // minutes: the same with fewer seeds
+        scenario = load_scenario(file, std::vector<std::string>{"model.blocks=2048", "model.vocabulary=8192"}, kind_list());
+      if (scenario.kind->sweeps)  // minutes: the same with fewer seeds
         scenario = load_scenario(
-            file, std::vector<std::string>{scenario.gates.gates == GateWord::linear ? "sweep.seeds=2" : "sweep.seeds=500"});
+            file, std::vector<std::string>{scenario.gates.gates == GateWord::linear ? "sweep.seeds=2" : "sweep.seeds=500"},
+            kind_list());
       const Report report = run_quietly(scenario, true);
       CHECK(report.summary.size() <= 19);
       CHECK(!report.tables.empty());

@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "kinds/kind.hpp"
 #include "model/interrupt.hpp"
 #include "output/descriptor.hpp"
 #include "output/files.hpp"
@@ -32,7 +33,7 @@ const std::string base =
     "[sweep]\nseeds = 50\nchunk = 16\n";
 
 Scenario parse(const std::string& text, std::vector<std::string> overrides = {}) {
-  return parse_scenario(text, "x.toml", "/tmp", overrides);
+  return parse_scenario(text, "x.toml", "/tmp", overrides, kind_list());
 }
 
 std::string error_of(const std::string& text, std::vector<std::string> overrides = {}) {
@@ -331,7 +332,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("the printed command names a shipped scenario as every folder does") {
     const fs::path file = find_scenario("escape-times");
-    const Scenario scenario = load_scenario(file, {});
+    const Scenario scenario = load_scenario(file, {}, kind_list());
     CHECK(redo_command(scenario, sweep_cells(scenario).front(), "1").starts_with("phaselock run 22-escape-times --set"));
     CHECK(find_scenario(shipped_name(file)) == file);
   }
@@ -409,7 +410,7 @@ TEST_SUITE("fast") {
     const TempFolder folder;
     new_store(parse(base), folder / "run.sqlite");
     { Database(folder / "run.sqlite").run("UPDATE sweep SET scenario = 'kind = 3'"); }
-    CHECK_THROWS_WITH_AS(stored_scenario(SweepStore::open(folder / "run.sqlite"), folder.path()),
+    CHECK_THROWS_WITH_AS(stored_scenario(SweepStore::open(folder / "run.sqlite"), folder.path(), kind_list()),
                          doctest::Contains("run.sqlite: damaged: its scenario: "), Failure);
   }
 

@@ -6,11 +6,22 @@
 #include "kinds/kind.hpp"
 #include "model/interrupt.hpp"
 #include "schema/inputs.hpp"
+#include "schema/key_table.hpp"
 #include "search/search.hpp"
 
 namespace phaselock {
 
 namespace {
+
+struct SearchKeys {
+  int starts = 64;
+  std::uint64_t seed = 1;
+};
+
+constexpr Key keys[] = {
+    own_key<&SearchKeys::starts>("search.starts", "of the continuous search").in(sizes(1, 1e6L)),
+    own_key<&SearchKeys::seed>("search.seed", "of the starts").in(seeds),
+};
 
 ContextGates better_weights(const Model& model, const SearchResult& found) {
   return found.is_selection ? selection_gates(model, found.best_pattern) : found.best_weights;
@@ -47,13 +58,12 @@ std::vector<CsvTable> search_tables(const Model& model, const SearchResult& foun
   return {std::move(weights), std::move(starts)};
 }
 
-}  // namespace
-
 Report run_search(const Scenario& scenario, RunContext& context) {
   const Model& model = scenario.model;
   const Geometry geometry = make_geometry(scenario);
   const Contexts contexts = make_contexts(scenario);
-  const SearchOptions options{scenario.search.starts, scenario.search.seed};
+  const auto& [starts, seed] = own_keys<SearchKeys>(scenario);
+  const SearchOptions options{starts, seed};
   context.progress.begin("search", "contexts");
   context.state = {{"contexts", Json::array()}};
   Report report;
@@ -93,5 +103,38 @@ Report run_search(const Scenario& scenario, RunContext& context) {
   report.results["contexts"] = std::move(context.state["contexts"]);
   return report;
 }
+
+void set_defaults(Scenario& scenario) {
+  scenario.gates.gates = GateWord::oracle;
+  scenario.contexts.sampling = Sampling::independent;
+  scenario.contexts.count = 1;
+}
+
+void check(Scenario& s) {
+  if (s.gates.gates != GateWord::oracle)
+    throw s.failure("gates.class", "gates.class must be \"oracle\" for kind = \"search\": gates are trained by kind = \"flow\"");
+  if (s.contexts.sampling != Sampling::independent)
+    throw s.failure("contexts.sampling", "contexts.sampling must be \"independent\" for kind = \"search\"");
+  check_model(s);
+}
+
+std::vector<std::string> warnings(const Scenario& scenario) {
+  std::vector<std::string> all = beyond_theorems(scenario);
+  if (scenario.is_exact() && scenario.contexts.count > 1)
+    all.push_back(
+        fmt::format("one context is searched instead of {}: at exact geometry all are equivalent", scenario.contexts.count));
+  return all;
+}
+
+constexpr std::string_view takes[] = {"model", "geometry", "gates", "contexts"};
+
+}  // namespace
+
+extern const Kind search_kind;
+constinit const Kind search_kind = {
+    .description = {.name = "search", .takes = takes, .own_keys = keys, .set_defaults = set_defaults, .check = check},
+    .estimate = [](const Scenario& scenario, bool) { return search_cost(scenario, own_keys<SearchKeys>(scenario).starts); },
+    .run = run_search,
+    .warnings = warnings};
 
 }  // namespace phaselock

@@ -1,4 +1,4 @@
-#include "proofs/diagram.hpp"
+#include "kinds/diagram_cells.hpp"
 
 #include <tbb/parallel_for.h>
 
@@ -17,7 +17,6 @@
 #include "proofs/bounds.hpp"
 #include "proofs/branch_and_bound.hpp"
 #include "proofs/stability.hpp"
-#include "proofs/trapping.hpp"
 #include "search/search.hpp"
 
 namespace phaselock {
@@ -27,43 +26,10 @@ namespace {
 constexpr double loss_tolerance = 1e-8;
 constexpr std::int64_t box_budget = 200;  ///< of branch and bound for a cell: a fraction of a second; what takes more is searched
 
-/// A model with the two numbers of the axes put in.
-struct Point {
-  Model model;
-  double kappa, rho;
-};
-
-void put(Point& point, DiagramNumber number, double value) {
-  const auto whole = [&] { return int(std::lround(value)); };
-  switch (number) {
-    case DiagramNumber::vocabulary:
-      point.model.vocabulary = whole();
-      break;
-    case DiagramNumber::beta:
-      point.model.beta = value;
-      break;
-    case DiagramNumber::rho:
-      point.rho = value;
-      break;
-    case DiagramNumber::heads:
-      point.model.heads = whole();
-      break;
-    case DiagramNumber::positions:
-      point.model.positions = whole();
-      break;
-    case DiagramNumber::gamma:
-      point.model.gamma = value;
-      break;
-    case DiagramNumber::kappa:
-      point.kappa = value;
-      break;
-  }
-}
-
 /// An axis cut into equal cells of its scale; each whole number has a cell where that makes no more than asked for.
 class Scale {
  public:
-  Scale(const DiagramAxis& axis, int most_cells) : axis_(axis), cells_(most_cells) {
+  Scale(const NumberAxis& axis, int most_cells) : axis_(axis), cells_(most_cells) {
     const double count = std::floor(axis.high) - std::ceil(axis.low) + 1.0;
     one_each_ = axis.is_whole() && count <= most_cells;
     if (!one_each_) return;
@@ -79,7 +45,7 @@ class Scale {
   double representative(double share) const { return axis_.is_whole() ? std::round(at(share)) : at(share); }
 
  private:
-  DiagramAxis axis_;
+  NumberAxis axis_;
   int cells_;
   bool one_each_;
 };
@@ -111,10 +77,10 @@ Answer theorem1_at(const Model& model, int starts) {
   return {found.better() < distinct_loss(model) - loss_tolerance ? CellOutcome::interior : CellOutcome::selection};
 }
 
-Answer theorem2_at(const Point& point, int seeds, FlowOptions flow) {
-  flow.trap = Trap(point.model);
-  const SeedOptions options{.rho = point.rho, .flow = std::move(flow), .coordination = {}};
-  const SeedCounts found = count_seeds(point.model, static_seeds_in_threads(point.model, point.kappa, options, 1, seeds));
+Answer theorem2_at(const Scenario& point, int seeds) {
+  const SeedOptions options{.rho = point.initial.radius, .flow = flow_options(point), .coordination = {}};
+  const SeedCounts found =
+      count_seeds(point.model, static_seeds_in_threads(point.model, point.geometry.kappa, options, 1, seeds));
   const std::int64_t selected = found.selected(), collided = found.collided(), interior = found.of(FlowOutcome::interior);
   const std::array<std::pair<std::int64_t, CellOutcome>, 4> counts = {{{selected - collided, CellOutcome::distinct},
                                                                        {collided, CellOutcome::colliding},
@@ -131,15 +97,15 @@ Answer n_star_at(const Model& model) {
 }
 
 Answer answer_at(const DiagramOptions& options, double x, double y) {
-  Point point{options.model, options.kappa, options.rho};
-  put(point, options.x.number, x);
-  put(point, options.y.number, y);
+  Scenario point = options.scenario;
+  put_number(*options.x.key, x, point);
+  put_number(*options.y.key, y, point);
   if (!in_scope(point.model, options.what != DiagramQuestion::n_star)) return {CellOutcome::assumption};
   switch (options.what) {
     case DiagramQuestion::theorem1:
       return theorem1_at(point.model, options.starts);
     case DiagramQuestion::theorem2:
-      return theorem2_at(point, options.seeds, options.flow);
+      return theorem2_at(point, options.seeds);
     case DiagramQuestion::n_star:
       break;
   }
@@ -251,17 +217,12 @@ class Mosaic {
   std::map<Place, Answer> known_;
 };
 
-void check_axis(const DiagramAxis& axis) {
+void check_axis(const NumberAxis& axis) {
   if (!(0.0 < axis.low && axis.low < axis.high && std::isfinite(axis.high)))
-    throw DomainError(std::string(name(axis.number)) + " from low to high: 0 < low < high is needed");
+    throw DomainError(std::string(axis.key->path) + " from low to high: 0 < low < high is needed");
 }
 
 }  // namespace
-
-std::string_view name(DiagramNumber number) {
-  static constexpr std::string_view names[] = {"N", "beta", "rho", "H", "S", "gamma", "kappa"};
-  return names[int(number)];
-}
 
 std::string_view name(DiagramQuestion question) {
   static constexpr std::string_view names[] = {"theorem1", "theorem2", "n_star"};
@@ -274,23 +235,10 @@ std::string_view name(CellOutcome outcome) {
   return names[int(outcome)];
 }
 
-bool DiagramAxis::is_whole() const {
-  return number == DiagramNumber::vocabulary || number == DiagramNumber::heads || number == DiagramNumber::positions;
-}
-
-bool DiagramAxis::is_logarithmic() const {
-  return (number == DiagramNumber::vocabulary || number == DiagramNumber::beta || number == DiagramNumber::rho) &&
-         high > 10.0 * low;
-}
-
-double DiagramAxis::at(double share) const {
-  return is_logarithmic() ? low * std::pow(high / low, share) : std::lerp(low, high, share);
-}
-
 std::vector<DiagramCell> compute_diagram(const DiagramOptions& options, const std::function<void(int, int)>& progress) {
   check_axis(options.x);
   check_axis(options.y);
-  if (options.x.number == options.y.number) throw DomainError("the axes of a diagram must differ");
+  if (options.x.key == options.y.key) throw DomainError("the axes of a diagram must differ");
   if (options.cells < 1 || options.refine < 0) throw DomainError("a diagram needs cells >= 1 and refine >= 0");
   Mosaic mosaic(options, progress);
   for (int level = 0; level < options.refine; ++level) mosaic.refine();
@@ -298,15 +246,16 @@ std::vector<DiagramCell> compute_diagram(const DiagramOptions& options, const st
 }
 
 std::vector<CurvePoint> diagram_curves(const DiagramOptions& options, int points) {
-  const bool on_x = options.x.number == DiagramNumber::vocabulary;
-  if (!on_x && options.y.number != DiagramNumber::vocabulary) return {};
-  const DiagramAxis& other = on_x ? options.y : options.x;
+  const Key* const vocabulary = &shared_key("model.vocabulary");
+  const bool on_x = options.x.key == vocabulary;
+  if (!on_x && options.y.key != vocabulary) return {};
+  const NumberAxis& other = on_x ? options.y : options.x;
   const Scale scale(other, points);
   std::vector<CurvePoint> curve;
   for (int k = 0; k < scale.cells(); ++k) {
     const double at = scale.can_halve() ? scale.at(double(k) / (points - 1)) : scale.representative((k + 0.5) / scale.cells());
-    Point point{options.model, options.kappa, options.rho};
-    put(point, other.number, at);
+    Scenario point = options.scenario;
+    put_number(*other.key, at, point);
     if (!in_scope(point.model, false)) continue;
     const double sufficient = std::min({sufficient_n0(point.model), sufficient_n1(point.model), sufficient_n2(point.model)});
     curve.push_back({at, std::max(sufficient, double(point.model.slots())), necessary_n_star(point.model),

@@ -1,5 +1,5 @@
 // Diagrams over two numbers of a model (theory.md sections 4 and 5).
-#include "proofs/diagram.hpp"
+#include "kinds/diagram_cells.hpp"
 
 #include <doctest/doctest.h>
 #include <tbb/global_control.h>
@@ -15,11 +15,13 @@
 namespace phaselock::test {
 namespace {
 
+NumberAxis axis(std::string_view key, double low, double high) { return {&shared_key(key), low, high}; }
+
 DiagramOptions theorem1_diagram() {
   DiagramOptions options;
-  options.model = {4, 3, 1, 100, 1.0, 1.0};
-  options.x = {DiagramNumber::vocabulary, 12, 1e6};
-  options.y = {DiagramNumber::beta, 1, 20};
+  options.scenario.model = {4, 3, 1, 100, 1.0, 1.0};
+  options.x = axis("model.vocabulary", 12, 1e6);
+  options.y = axis("model.beta", 1, 20);
   options.cells = 8;
   options.refine = 2;
   options.starts = 3;
@@ -28,18 +30,19 @@ DiagramOptions theorem1_diagram() {
 
 DiagramOptions theorem2_diagram() {
   DiagramOptions options;
-  options.model = {4, 4, 3, 100, 1.0, 1.0};
-  options.x = {DiagramNumber::vocabulary, 20, 2000};
-  options.y = {DiagramNumber::beta, 2, 8};
+  options.scenario.model = {4, 4, 3, 100, 1.0, 1.0};
+  options.x = axis("model.vocabulary", 20, 2000);
+  options.y = axis("model.beta", 2, 8);
   options.what = DiagramQuestion::theorem2;
-  options.rho = 0.5;
+  options.scenario.initial.radius = 0.5;
   options.cells = 2;
   options.refine = 1;
   options.seeds = 6;
-  options.flow.integration.until = 1e5;
-  options.flow.integration.rtol = 1e-6;
-  options.flow.integration.atol = 1e-8;
-  options.flow.residual = 0.05;
+  options.scenario.flow.stop = StopRule::residual;
+  options.scenario.flow.until = 1e5;
+  options.scenario.flow.rtol = 1e-6;
+  options.scenario.flow.atol = 1e-8;
+  options.scenario.flow.residual = 0.05;
   return options;
 }
 
@@ -48,7 +51,7 @@ double sufficient(const Model& model) { return std::min({sufficient_n0(model), s
 
 /// Area of a cell in the scale of the axes, as a share of the whole.
 double area(const DiagramOptions& options, const DiagramCell& cell) {
-  const auto share = [](const DiagramAxis& axis, double low, double high) {
+  const auto share = [](const NumberAxis& axis, double low, double high) {
     return axis.is_logarithmic() ? std::log(high / low) / std::log(axis.high / axis.low) : (high - low) / (axis.high - axis.low);
   };
   return share(options.x, cell.x_low, cell.x_high) * share(options.y, cell.y_low, cell.y_high);
@@ -92,7 +95,7 @@ TEST_SUITE("fast") {
     for (const DiagramCell& cell : cells) {
       whole += area(options, cell);
       finest = std::max(finest, cell.level);
-      Model model = options.model;
+      Model model = options.scenario.model;
       model.vocabulary = int(cell.x);
       model.beta = cell.y;
       CAPTURE(cell.x);
@@ -122,13 +125,13 @@ TEST_SUITE("fast") {
 
   TEST_CASE("theorem 1: the search decides what few boxes leave open") {
     DiagramOptions options = theorem1_diagram();
-    options.model = {4, 6, 5, 100, 1.0, 1.0};
+    options.scenario.model = {4, 6, 5, 100, 1.0, 1.0};
     options.x.low = 24, options.x.high = 2400;
     options.cells = 2, options.refine = 0, options.starts = 1;
     const auto cells = compute_diagram(options);
     REQUIRE(cells.size() == 4);
     for (const DiagramCell& cell : cells) {  // H = S - 1: there is no N*, and no optimum but selections is known
-      Model model = options.model;
+      Model model = options.scenario.model;
       model.vocabulary = int(cell.x);
       model.beta = cell.y;
       if (cell.outcome == CellOutcome::selection) CHECK(cell.x <= sufficient(model));
@@ -150,11 +153,32 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("a cell's x goes into the number of x, its y into that of y, whichever they are") {
+    DiagramOptions options;
+    options.scenario.model = {4, 4, 2, 100, 1.0, 12.0};
+    options.what = DiagramQuestion::n_star;
+    options.cells = 2;
+    options.refine = 0;
+    const NumberAxis gamma = axis("model.gamma", 0.4, 0.8), beta = axis("model.beta", 2.0, 12.0);
+    for (const bool swapped : {false, true}) {
+      options.x = swapped ? beta : gamma;
+      options.y = swapped ? gamma : beta;
+      const auto cells = compute_diagram(options);
+      REQUIRE(cells.size() == 4);
+      for (const DiagramCell& cell : cells) {
+        Model model = options.scenario.model;
+        model.gamma = swapped ? cell.y : cell.x;
+        model.beta = swapped ? cell.x : cell.y;
+        CHECK(cell.log10_n_star == std::log10(necessary_n_star(model)));
+      }
+    }
+  }
+
   TEST_CASE("whole numbers have a cell each, and N* of models out of scope is not shown") {
     DiagramOptions options;
-    options.model = {4, 4, 1, 100, 1.0, 12.0};
-    options.x = {DiagramNumber::heads, 1, 4};
-    options.y = {DiagramNumber::positions, 3, 6};
+    options.scenario.model = {4, 4, 1, 100, 1.0, 12.0};
+    options.x = axis("model.heads", 1, 4);
+    options.y = axis("model.positions", 3, 6);
     options.what = DiagramQuestion::n_star;
     const auto cells = compute_diagram(options);
     REQUIRE(cells.size() == 16);
@@ -162,7 +186,7 @@ TEST_SUITE("fast") {
       CHECK(cell.x_low == cell.x - 0.5);
       CHECK(cell.y_high == cell.y + 0.5);
       CHECK(cell.level == 0);
-      Model model = options.model;
+      Model model = options.scenario.model;
       model.heads = int(cell.x);
       model.positions = int(cell.y);
       CHECK((cell.outcome == CellOutcome::assumption) == (cell.x >= cell.y));
@@ -179,7 +203,7 @@ TEST_SUITE("fast") {
     CHECK(curve.front().at == 1.0);
     CHECK(curve.back().at == doctest::Approx(20.0));
     for (const CurvePoint& point : curve) {
-      Model model = options.model;
+      Model model = options.scenario.model;
       model.beta = point.at;
       CHECK(point.n_star == necessary_n_star(model));
       CHECK(point.n_sufficient == std::max(12.0, sufficient(model)));
@@ -188,12 +212,12 @@ TEST_SUITE("fast") {
     }
     std::swap(options.x, options.y);
     CHECK(diagram_curves(options, 11).size() == 11);
-    options.y = {DiagramNumber::heads, 1, 5};  // one head of five fits S = 3 twice
-    options.x = {DiagramNumber::vocabulary, 12, 1e6};
+    options.y = axis("model.heads", 1, 5);  // one head of five fits S = 3 twice
+    options.x = axis("model.vocabulary", 12, 1e6);
     CHECK(diagram_curves(options).size() == 2);
-    options.model.positions = 4;
+    options.scenario.model.positions = 4;
     CHECK(diagram_curves(options)[1].n_star_pair == pattern_threshold({4, 4, 2, 100, 1.0, 1.0}, std::vector<int>{0, 0}).n_star);
-    options.x = {DiagramNumber::beta, 1, 2};
+    options.x = axis("model.beta", 1, 2);
     CHECK(diagram_curves(options).empty());
   }
 

@@ -170,8 +170,6 @@ std::vector<std::string> flow_summary(const Scenario& scenario, const FlowResult
   return lines;
 }
 
-}  // namespace
-
 Report run_flow(const Scenario& scenario, RunContext& context) {
   const Model& model = scenario.model;
   context.progress.begin("flow", "steps");
@@ -199,5 +197,30 @@ Report run_flow(const Scenario& scenario, RunContext& context) {
     throw Failure(Exit::bad_data, fmt::format("{}: {}", (context.folder->path() / flow_checkpoint_file).string(), mismatch.what()));
   }
 }
+
+void check_times(const Scenario& s) {
+  const std::vector<double>& times = s.flow.save_at;
+  for (std::size_t k = 0; k < times.size(); ++k) {
+    if (k > 0 && !(times[k] > times[k - 1]))
+      throw s.failure("flow.save_at", fmt::format("flow.save_at must increase: {} does not follow {}", times[k], times[k - 1]));
+    if (times[k] > s.flow.until)
+      throw s.failure("flow.save_at", fmt::format("flow.save_at = {} must be <= flow.until = {}", times[k], s.flow.until));
+  }
+}
+
+void check(Scenario& scenario) {
+  check_trained_gates(scenario);
+  check_static_geometry(scenario);
+  check_times(scenario);
+  check_model(scenario);
+}
+
+constexpr std::string_view takes[] = {"model", "geometry", "gates", "initial", "contexts", "flow"};
+
+}  // namespace
+
+extern const Kind flow_kind;
+constinit const Kind flow_kind = {
+    .description = {.name = "flow", .takes = takes, .check = check}, .estimate = flow_cost, .run = run_flow};
 
 }  // namespace phaselock

@@ -1,13 +1,26 @@
 // kind = "toy": two phases, two heads, keys only (theory.md section 6).
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "flow/toy.hpp"
 #include "kinds/kind.hpp"
 #include "model/interrupt.hpp"
+#include "schema/key_table.hpp"
 
 namespace phaselock {
 
 namespace {
+
+struct ToyKeys {
+  double A = 10.0;
+  std::vector<double> theta = {1e-3, -2e-3};
+};
+
+constexpr Key keys[] = {
+    own_key<&ToyKeys::A>("toy.A", "weight of the wrong answers").in(positive(1e12L)),
+    own_key<&ToyKeys::theta>("toy.theta", "start, p = sigmoid(theta)").in({-700, 700}).of_length(2),
+};
 
 struct ToyRun {
   Integration end;
@@ -65,11 +78,10 @@ std::string_view endpoint(const ToyPoint& p) {
   return (p[0] > 0.5) == (p[1] > 0.5) ? "equal" : "complementary";
 }
 
-}  // namespace
-
 Report run_toy(const Scenario& scenario, RunContext& context) {
-  const Toy toy{scenario.model, scenario.toy.A};
-  const ToyPoint start = {scenario.toy.theta[0], scenario.toy.theta[1]};
+  const ToyKeys& given = own_keys<ToyKeys>(scenario);
+  const Toy toy{scenario.model, given.A};
+  const ToyPoint start = {given.theta[0], given.theta[1]};
   std::vector<ToyPoint> starts = {start};
   if (context.tables) starts.insert(starts.end(), {{start[1], start[0]}, {-start[0], -start[1]}, {-start[1], -start[0]}});
   context.progress.begin("toy", "steps");
@@ -100,5 +112,41 @@ Report run_toy(const Scenario& scenario, RunContext& context) {
       fmt::format("growth rates at p = 1/2: difference of the heads {:.6g}, their sum {:.6g}", rates.difference, rates.sum)};
   return report;
 }
+
+/// The toy has two phases and two heads of its own; the other sizes only make its Model a valid one.
+void set_sizes(Model& model) {
+  model.positions = model.heads = 2;
+  model.vocabulary = int(std::min(2LL * model.blocks, 2000000000LL));
+}
+
+bool has_own_size(const Scenario&, const Key& key) {
+  return key.path == "model.positions" || key.path == "model.heads" || key.path == "model.vocabulary";
+}
+
+void check(Scenario& scenario) {
+  set_sizes(scenario.model);
+  check_model(scenario);
+}
+
+/// Of a path p1, p2 with its time, from four starts.
+Cost toy_cost(const Scenario& scenario, bool tables) {
+  return {double(tables ? scenario.flow.max_steps : 0) * 4 * 3 * number_bytes, flow_evaluations(scenario.flow)};
+}
+
+constexpr std::string_view takes[] = {"model", "flow.until", "flow.rtol", "flow.atol", "flow.max_steps"};
+
+}  // namespace
+
+extern const Kind toy_kind;
+constinit const Kind toy_kind = {.description = {.name = "toy",
+                                                 .takes = takes,
+                                                 .own_keys = keys,
+                                                 .set_defaults = [](Scenario& scenario) { set_sizes(scenario.model); },
+                                                 .is_idle = has_own_size,
+                                                 .check = check},
+                                 .estimate = toy_cost,
+                                 .run = run_toy,
+                                 .warnings = [](const Scenario&) { return std::vector<std::string>(); },
+                                 .unused_numbers = [](const Scenario&) { return std::vector<std::string_view>{"vocabulary"}; }};
 
 }  // namespace phaselock

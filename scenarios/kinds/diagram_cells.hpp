@@ -1,40 +1,27 @@
-// Diagrams: an outcome over two of the numbers of a model, refined where neighbours differ (theory.md sections 4 and 5).
+// Diagrams: an outcome over two numbers of a scenario, refined where neighbours differ (theory.md sections 4 and 5).
 #pragma once
 
 #include <functional>
 #include <string_view>
 #include <vector>
 
-#include "flow/flow.hpp"
-#include "model/model.hpp"
+#include "schema/number_axis.hpp"
+#include "schema/scenario.hpp"
 
 namespace phaselock {
 
-enum class DiagramNumber { vocabulary, beta, rho, heads, positions, gamma, kappa };
 enum class DiagramQuestion { theorem1, theorem2, n_star };
 
-std::string_view name(DiagramNumber number);      ///< "N", "beta", "rho", "H", "S", "gamma", "kappa"
 std::string_view name(DiagramQuestion question);  ///< "theorem1", "theorem2", "n_star"
 
-struct DiagramAxis {
-  DiagramNumber number;
-  double low, high;
-
-  bool is_whole() const;          ///< N, H, S: values are rounded
-  bool is_logarithmic() const;    ///< N, beta, rho over more than a factor of ten
-  double at(double share) const;  ///< the value at a share of the axis's length
-};
-
 struct DiagramOptions {
-  Model model;  ///< what is on no axis
-  double kappa = 1.0, rho = 1e-2;
-  DiagramAxis x, y;
+  Scenario scenario;  ///< the model, geometry.kappa, initial.radius and, for theorem2, the flow; axes put their numbers into it
+  NumberAxis x, y;    ///< of any of the model's sizes but L, its two scales, kappa and rho
   DiagramQuestion what = DiagramQuestion::theorem1;
-  int cells = 24;    ///< at first, on each axis; fewer on an axis with fewer whole numbers, which then has one for each
-  int refine = 2;    ///< times that cells at a boundary are halved on both axes
-  int starts = 4;    ///< theorem1: of the continuous search
-  int seeds = 20;    ///< theorem2: static flows of seeds 1, 2, ...
-  FlowOptions flow;  ///< theorem2
+  int cells = 24;  ///< at first, on each axis; fewer on an axis with fewer whole numbers, which then has one for each
+  int refine = 2;  ///< times that cells at a boundary are halved on both axes
+  int starts = 4;  ///< theorem1: of the continuous search
+  int seeds = 20;  ///< theorem2: static flows of seeds 1, 2, ...
 };
 
 enum class CellOutcome {
@@ -66,9 +53,9 @@ struct DiagramCell {
 std::vector<DiagramCell> compute_diagram(const DiagramOptions& options,
                                          const std::function<void(int done, int total)>& progress = {});
 
-/// Theory's curves where N is on an axis: over the other one, the least N >= L S from which on a bound proves theorem 1, min(N0,
-/// N1, N2), N*(distinct), and N* of two heads on one offset (the others on offsets of their own; NaN for H = 1). Values that the
-/// theorems do not speak of are left out.
+/// Theory's curves where N (model.vocabulary) is on an axis: over the other one, the least N >= L S from which on a bound proves
+/// theorem 1, min(N0, N1, N2), N*(distinct), and N* of two heads on one offset (the others on offsets of their own; NaN for H = 1).
+/// Values that the theorems do not speak of are left out.
 struct CurvePoint {
   double at, n_sufficient, n_star, n_star_pair;
 };

@@ -9,10 +9,24 @@
 #include "kinds/kind.hpp"
 #include "model/interrupt.hpp"
 #include "proofs/stability.hpp"
+#include "schema/key_table.hpp"
+#include "schema/number_axis.hpp"
 
 namespace phaselock {
 
 namespace {
+
+struct StabilityKeys {
+  std::vector<double> pattern;  ///< key offset of each head, the same in every block
+  std::vector<double> beta_range = {1, 20};
+  int betas = 39;
+};
+
+constexpr Key keys[] = {
+    own_key<&StabilityKeys::pattern>("stability.pattern", "key offset of each head, from 0").in({0, most}).needed(),
+    own_key<&StabilityKeys::beta_range>("stability.beta_range", "of the map of N*").in(above_zero).of_length(2),
+    own_key<&StabilityKeys::betas>("stability.betas", "values of beta in the map").in(sizes(2, 10000)),
+};
 
 Json interval_json(const Threshold& found) { return {{"low", found.low}, {"high", found.high}, {"proved", found.proved}}; }
 
@@ -33,8 +47,9 @@ bool valid(const Model& model) {
 }
 
 std::vector<MapRow> stability_map(const Scenario& scenario, RunContext& context) {
-  const int count = scenario.stability.betas;
-  const DiagramAxis axis{DiagramNumber::beta, scenario.stability.beta_range[0], scenario.stability.beta_range[1]};
+  const StabilityKeys& given = own_keys<StabilityKeys>(scenario);
+  const int count = given.betas;
+  const NumberAxis axis{&shared_key("model.beta"), given.beta_range[0], given.beta_range[1]};
   std::vector<MapRow> map(count);
   context.progress.begin("stability", "values of beta");
   std::mutex reporting;
@@ -71,11 +86,10 @@ std::string threshold_text(const Threshold& found) {
                      found.low, found.high);
 }
 
-}  // namespace
-
 Report run_stability(const Scenario& scenario, RunContext& context) {
   const Model& model = scenario.model;
-  const std::vector<int> selection(scenario.stability.pattern.begin(), scenario.stability.pattern.end());
+  const std::vector<double>& pattern = own_keys<StabilityKeys>(scenario).pattern;
+  const std::vector<int> selection(pattern.begin(), pattern.end());
   const Threshold found = pattern_threshold(model, selection);
   const std::vector<double> margins = SelectionMargins<double>(model, selection).at(1.0 / model.vocabulary);
   const double least = *std::min_element(margins.begin(), margins.end());
@@ -109,5 +123,33 @@ Report run_stability(const Scenario& scenario, RunContext& context) {
   report.tables.push_back(map_table(stability_map(scenario, context)));
   return report;
 }
+
+void check(Scenario& s) {
+  check_model(s);
+  const StabilityKeys& given = own_keys<StabilityKeys>(s);
+  const auto fits = [&](double r) { return r == std::floor(r) && r < s.model.phases(); };
+  if (int(given.pattern.size()) != s.model.heads || !std::all_of(given.pattern.begin(), given.pattern.end(), fits))
+    throw s.failure("stability.pattern",
+                    fmt::format("stability.pattern must be a list of {} whole numbers from 0 to {}: a key offset for each of "
+                                "model.heads, none ending a block",
+                                s.model.heads, s.model.phases() - 1));
+  if (!(given.beta_range[0] < given.beta_range[1])) throw s.failure("stability.beta_range", "stability.beta_range must increase");
+}
+
+/// A threshold takes some hundred margins in balls, each about as much as a loss.
+Cost stability_cost(const Scenario& scenario, bool) {
+  const double S = scenario.model.positions, H = scenario.model.heads;
+  const int betas = own_keys<StabilityKeys>(scenario).betas;
+  return {usable_threads() * 100 * (S + H) * number_bytes + betas * H * 64, 1000.0 * betas * H};
+}
+
+constexpr std::string_view takes[] = {"model"};
+
+}  // namespace
+
+extern const Kind stability_kind;
+constinit const Kind stability_kind = {.description = {.name = "stability", .takes = takes, .own_keys = keys, .check = check},
+                                       .estimate = stability_cost,
+                                       .run = run_stability};
 
 }  // namespace phaselock
