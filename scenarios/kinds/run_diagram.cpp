@@ -15,7 +15,7 @@ namespace {
 DiagramOptions diagram_options(const Scenario& scenario) {
   const DiagramKeys& keys = scenario.diagram;
   DiagramOptions options;
-  options.model = scenario.model;
+  options.model = require_single_block(scenario.model);
   options.kappa = scenario.geometry.kappa;
   options.rho = scenario.initial.radius;
   options.x = {keys.x, keys.x_range[0], keys.x_range[1]};

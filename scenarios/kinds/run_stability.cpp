@@ -23,7 +23,7 @@ struct MapRow {
   std::vector<Threshold> by_heads;
 };
 
-bool valid(const Model& model) {
+bool valid(const SingleBlock& model) {
   try {
     validate(model);
     return true;
@@ -32,7 +32,7 @@ bool valid(const Model& model) {
   }
 }
 
-std::vector<MapRow> stability_map(const Scenario& scenario, RunContext& context) {
+std::vector<MapRow> stability_map(const Scenario& scenario, const SingleBlock& of, RunContext& context) {
   const int count = scenario.stability.betas;
   const DiagramAxis axis{DiagramNumber::beta, scenario.stability.beta_range[0], scenario.stability.beta_range[1]};
   std::vector<MapRow> map(count);
@@ -41,7 +41,7 @@ std::vector<MapRow> stability_map(const Scenario& scenario, RunContext& context)
   int done = 0;
   tbb::parallel_for(0, count, [&](int k) {
     check_interrupt();
-    Model model = scenario.model;
+    SingleBlock model = of;
     model.beta = map[k].beta = axis.at(double(k) / (count - 1));
     if (valid(model))
       for (int heads = 1; heads <= model.heads; ++heads)
@@ -74,7 +74,7 @@ std::string threshold_text(const Threshold& found) {
 }  // namespace
 
 Report run_stability(const Scenario& scenario, RunContext& context) {
-  const Model& model = scenario.model;
+  const SingleBlock model = require_single_block(scenario.model);
   const std::vector<int> selection(scenario.stability.pattern.begin(), scenario.stability.pattern.end());
   const Threshold found = pattern_threshold(model, selection);
   const std::vector<double> margins = SelectionMargins<double>(model, selection).at(1.0 / model.vocabulary);
@@ -106,7 +106,7 @@ Report run_stability(const Scenario& scenario, RunContext& context) {
                           distinct.n_star, collision->threshold.n_star, proved ? "proved" : "not proved")
             : "at no N are distinct patterns the only stable ones");
   }
-  report.tables.push_back(map_table(stability_map(scenario, context)));
+  report.tables.push_back(map_table(stability_map(scenario, model, context)));
   return report;
 }
 

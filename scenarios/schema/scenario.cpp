@@ -250,7 +250,7 @@ void check(Scenario& scenario, bool is_cell) {
   }
   try {
     validate(scenario.model);
-    if (scenario.kind == Kind::coverage) validate(scenario.model, scenario.coordination);
+    if (scenario.kind == Kind::coverage) validate(require_single_block(scenario.model), scenario.coordination);
   } catch (const DomainError& error) {
     throw scenario.failure(error);
   }
@@ -280,7 +280,7 @@ FlowOptions flow_options(const Scenario& scenario) {
   options.integration.save_at = keys.save_at;
   options.stop = keys.stop;
   options.residual = keys.residual;
-  options.trap = Trap(scenario.model);
+  if (const auto block = single_block(scenario.model)) options.trap = Trap(*block);
   return options;
 }
 

@@ -81,7 +81,7 @@ CellFacts cell_facts(const Model& model, const SeedCounts& counts, std::int64_t 
   std::vector<ShapeQuality> qualities;
   for (const Shape& shape : shapes) {
     of_shape.push_back(count_of(counts, "shape", shape_name(shape)));
-    qualities.push_back(shape_quality(model, shape));
+    qualities.push_back(shape_quality(require_single_block(model), shape));
   }
   const std::vector<std::int64_t> distinct = distinct_of_shapes(H, n, std::span<const std::int64_t>(of_shape));
   const std::int64_t selected = std::accumulate(of_shape.begin(), of_shape.end(), std::int64_t(0));

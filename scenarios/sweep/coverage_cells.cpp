@@ -16,7 +16,7 @@ namespace phaselock {
 
 namespace {
 
-Thresholds thresholds_of(const Model& model) {
+Thresholds thresholds_of(const SingleBlock& model) {
   const auto of = [&](int together) {
     return together <= model.heads ? pattern_threshold(model, collision_pattern(model, together)).n_star : NAN;
   };
@@ -29,7 +29,7 @@ class ThresholdTable {
   const Thresholds& operator()(const Model& m) {
     const auto key = std::tuple(m.blocks, m.positions, m.heads, m.gamma, m.beta);
     auto found = known_.find(key);
-    if (found == known_.end()) found = known_.emplace(key, thresholds_of(m)).first;
+    if (found == known_.end()) found = known_.emplace(key, thresholds_of(require_single_block(m))).first;
     return found->second;
   }
 

@@ -11,12 +11,12 @@
 #include <cmath>
 
 #include "kernels/short_exp.hpp"
-#include "model/model.hpp"
+#include "model/single_block.hpp"
 
 namespace phaselock {
 
 struct CentredScales {
-  explicit CentredScales(const Model& m)
+  explicit CentredScales(const SingleBlock& m)
       : model(m),
         o_mid(0.5 * (attention(m, 0.0).o + attention(m, 1.0).o)),
         w_mid(0.5 * (attention(m, 0.0).w + attention(m, 1.0).w)),
@@ -30,7 +30,7 @@ struct CentredScales {
         off_slot(0.5 * m.beta * m.heads * o_mid),
         centred_w(centred_attention(m, w_mid)) {}
 
-  Model model;
+  SingleBlock model;
   double o_mid, w_mid;  ///< centres of o and w
   double off_reach;     ///< largest |beta sum_h do_h dv_h|
   double shift;         ///< Z is held as Z e^-shift, so that it neither overflows nor vanishes
@@ -43,7 +43,7 @@ struct CentredScales {
  private:
   /// w has its nearest poles at u = (log(L - 1) +- i pi) / gamma, so that the error falls twelvefold or faster from degree to
   /// degree. It is measured halfway between the points of interpolation, where it is largest.
-  static Polynomial centred_attention(const Model& m, double middle) {
+  static Polynomial centred_attention(const SingleBlock& m, double middle) {
     constexpr double tolerance = 1e-15;
     const auto w = [&m, middle](long double t) { return attention(m, 0.5L + t).w - middle; };
     for (int degree = 8;; ++degree) {

@@ -19,7 +19,7 @@ namespace phaselock {
 namespace {
 
 /// Counts of `result`, and their statistics, from the outcome and selection of each seed.
-void tally(const Model& model, std::span<const FlowOutcome> outcomes, CoverageResult& result) {
+void tally(const SingleBlock& model, std::span<const FlowOutcome> outcomes, CoverageResult& result) {
   result.outcomes.assign(std::size_t(FlowOutcome::not_finite) + 1, 0);
   result.occupancy = occupancy_law(model.heads, model.phases());
   result.distinct.assign(result.occupancy.size(), 0);
@@ -42,7 +42,7 @@ void tally(const Model& model, std::span<const FlowOutcome> outcomes, CoverageRe
 
 }  // namespace
 
-CoverageResult head_coverage(const Model& model, double kappa, const CoverageOptions& options,
+CoverageResult head_coverage(const SingleBlock& model, double kappa, const CoverageOptions& options,
                              const std::function<void(std::int64_t)>& progress) {
   validate(model);
   if (options.seeds < 1) throw DomainError(fmt::format("coverage of {} seeds: at least 1 is needed", options.seeds));

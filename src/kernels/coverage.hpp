@@ -37,7 +37,7 @@ struct CoverageResult {
 /// which finds out why. The result does not depend on the number of threads. `progress` is told the number of seeds done
 /// (from any thread, one call at a time). Throws Interrupted when asked to stop,
 /// DomainError unless seeds >= 1 and rho > 0.
-CoverageResult head_coverage(const Model& model, double kappa, const CoverageOptions& options,
+CoverageResult head_coverage(const SingleBlock& model, double kappa, const CoverageOptions& options,
                              const std::function<void(std::int64_t)>& progress = {});
 
 }  // namespace phaselock

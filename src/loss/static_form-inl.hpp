@@ -3,13 +3,13 @@
 
 /// Heads and positions as the loops see them: of any model, or known to the compiler.
 struct AnyShape {
-  explicit AnyShape(const Model& model) : heads(model.heads), positions(model.positions) {}
+  explicit AnyShape(const SingleBlock& model) : heads(model.heads), positions(model.positions) {}
   int heads, positions;
 };
 
 template <int H, int S>
 struct FixedShape {
-  explicit FixedShape(const Model&) {}
+  explicit FixedShape(const SingleBlock&) {}
   static constexpr int heads = H, positions = S;
 };
 
@@ -21,9 +21,9 @@ template <class T, class Shape = AnyShape>
 class StaticForm {
  public:
   /// Numbers of T that the workspace holds.
-  static std::size_t workspace(const Model& m) { return std::size_t(m.phases()) * (m.heads + 2 * m.positions + 1) + m.positions; }
+  static std::size_t workspace(const SingleBlock& m) { return std::size_t(m.phases()) * (m.heads + 2 * m.positions + 1) + m.positions; }
 
-  StaticForm(const Model& model, T* work)
+  StaticForm(const SingleBlock& model, T* work)
       : model_(model),
         shape_(model),
         top_(model.beta * model.heads * attention(model, 1.0).w),  // any number near the largest logit serves
@@ -114,7 +114,7 @@ class StaticForm {
   }
 
  private:
-  const Model& model_;
+  const SingleBlock& model_;
   Shape shape_;
   double top_, outside_, others_;
   T* w_;      ///< [S - 1][H]
@@ -127,7 +127,7 @@ class StaticForm {
 /// one-hot at one offset, 0 if no two share any; 0 for one head. If `gradient` is not null, `factor` times its derivative with
 /// respect to the weights is added there.
 template <class T>
-T key_overlap(const Model& model, const T* weights, T* gradient, const T& factor = T(1.0)) {
+T key_overlap(const SingleBlock& model, const T* weights, T* gradient, const T& factor = T(1.0)) {
   const int H = model.heads, S = model.positions;
   T overlap(0.0);
   if (H < 2) return overlap;

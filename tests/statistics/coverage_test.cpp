@@ -33,7 +33,7 @@ std::int64_t sum(const std::vector<std::int64_t>& counts) { return std::accumula
 
 TEST_SUITE("fast") {
   TEST_CASE("counts agree with each other and with the flows of the seeds") {
-    const Model model{4, 4, 3, 1000, 1.0, 1.0};
+    const SingleBlock model{4, 4, 3, 1000, 1.0, 1.0};
     CoverageOptions options = short_flows(24);
     options.first_seed = 5;
     std::vector<std::int64_t> told;
@@ -79,12 +79,12 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("bad options are refused, an interrupt is obeyed") {
-    CHECK_THROWS_AS(head_coverage(Model{}, 1.0, short_flows(0)), DomainError);
+    CHECK_THROWS_AS(head_coverage(SingleBlock{}, 1.0, short_flows(0)), DomainError);
     CoverageOptions options = short_flows(2);
     options.rho = 0.0;
-    CHECK_THROWS_AS(head_coverage(Model{}, 1.0, options), DomainError);
+    CHECK_THROWS_AS(head_coverage(SingleBlock{}, 1.0, options), DomainError);
     interrupt_flag() = true;
-    CHECK_THROWS_AS(head_coverage(Model{}, 1.0, short_flows(2)), Interrupted);
+    CHECK_THROWS_AS(head_coverage(SingleBlock{}, 1.0, short_flows(2)), Interrupted);
     interrupt_flag() = false;
   }
 }
@@ -114,7 +114,7 @@ TEST_SUITE("slow") {
 
 TEST_SUITE("threaded") {
   TEST_CASE("coverage does not depend on the number of threads") {
-    const Model model{4, 4, 3, 200, 1.0, 2.0};
+    const SingleBlock model{4, 4, 3, 200, 1.0, 2.0};
     const auto run = [&](int threads) {
       const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
       return head_coverage(model, 1.0, short_flows(20));

@@ -8,7 +8,7 @@ namespace phaselock {
 
 namespace {
 
-CoverageResult run(const Model& model, double kappa, int seeds) {
+CoverageResult run(const SingleBlock& model, double kappa, int seeds) {
   CoverageOptions options;
   options.seeds = seeds;
   options.flow.trap = Trap(model);
@@ -18,7 +18,7 @@ CoverageResult run(const Model& model, double kappa, int seeds) {
 }
 
 /// The assumptions and counts that the coverage claims share.
-ClaimResult begin(const char* id, const Model& model, const CoverageResult& coverage) {
+ClaimResult begin(const char* id, const SingleBlock& model, const CoverageResult& coverage) {
   return {.id = id,
           .model = model,
           .assumptions = size_assumptions(model),
@@ -29,13 +29,13 @@ ClaimResult begin(const char* id, const Model& model, const CoverageResult& cove
           .expected = {}};
 }
 
-double occupancy_collision(const CoverageResult& coverage, const Model& model) {
+double occupancy_collision(const CoverageResult& coverage, const SingleBlock& model) {
   return 1.0 - (int(coverage.occupancy.size()) == model.heads ? coverage.occupancy.back() : 0.0);
 }
 
 }  // namespace
 
-ClaimResult check_coverage_symmetry(const Model& model, double kappa, int seeds) {
+ClaimResult check_coverage_symmetry(const SingleBlock& model, double kappa, int seeds) {
   const CoverageResult coverage = run(model, kappa, seeds);
   ClaimResult result = begin("coverage_symmetry", model, coverage);
   // One head a seed: heads of one flow are not independent of each other.
@@ -52,7 +52,7 @@ ClaimResult check_coverage_symmetry(const Model& model, double kappa, int seeds)
   return result;
 }
 
-ClaimResult check_coverage_occupancy(const Model& model, double kappa, int seeds) {
+ClaimResult check_coverage_occupancy(const SingleBlock& model, double kappa, int seeds) {
   const CoverageResult coverage = run(model, kappa, seeds);
   ClaimResult result = begin("coverage_occupancy", model, coverage);
   result.verdict = coverage.selected == 0                   ? Verdict::undecided
@@ -67,7 +67,7 @@ ClaimResult check_coverage_occupancy(const Model& model, double kappa, int seeds
   return result;
 }
 
-ClaimResult check_coverage_repulsion(const Model& model, double kappa, int seeds) {
+ClaimResult check_coverage_repulsion(const SingleBlock& model, double kappa, int seeds) {
   const CoverageResult coverage = run(model, kappa, seeds);
   ClaimResult result = begin("coverage_repulsion", model, coverage);
   const double independent = occupancy_collision(coverage, model);

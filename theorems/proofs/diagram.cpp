@@ -29,7 +29,7 @@ constexpr std::int64_t box_budget = 200;  ///< of branch and bound for a cell: a
 
 /// A model with the two numbers of the axes put in.
 struct Point {
-  Model model;
+  SingleBlock model;
   double kappa, rho;
 };
 
@@ -89,8 +89,8 @@ struct Answer {
   double selected = NAN, colliding = NAN, interior = NAN, log10_n_star = NAN;
 };
 
-bool in_scope(const Model& model, bool needs_vocabulary) {
-  Model tried = model;
+bool in_scope(const SingleBlock& model, bool needs_vocabulary) {
+  SingleBlock tried = model;
   if (!needs_vocabulary) tried.vocabulary = std::max(tried.vocabulary, tried.slots());
   try {
     validate(tried);
@@ -100,7 +100,7 @@ bool in_scope(const Model& model, bool needs_vocabulary) {
   return unmet_assumptions(model).empty();
 }
 
-Answer theorem1_at(const Model& model, int starts) {
+Answer theorem1_at(const SingleBlock& model, int starts) {
   if (above_n0(model) == Decision::yes || above_n1(model) == Decision::yes || above_n2(model) == Decision::yes)
     return {CellOutcome::proved};
   if (below_n_star(model) == Decision::yes) return {CellOutcome::interior};
@@ -124,7 +124,7 @@ Answer theorem2_at(const Point& point, int seeds, FlowOptions flow) {
   return {most->second, share(found.selected), share(found.collided), share(interior)};
 }
 
-Answer n_star_at(const Model& model) {
+Answer n_star_at(const SingleBlock& model) {
   const double n_star = necessary_n_star(model);
   return {n_star > model.slots() ? CellOutcome::threshold : CellOutcome::always_stable, NAN, NAN, NAN, std::log10(n_star)};
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "flow/flow.hpp"
-#include "model/model.hpp"
+#include "model/single_block.hpp"
 
 namespace phaselock {
 
@@ -26,7 +26,7 @@ struct DiagramAxis {
 };
 
 struct DiagramOptions {
-  Model model;  ///< what is on no axis
+  SingleBlock model;  ///< what is on no axis
   double kappa = 1.0, rho = 1e-2;
   DiagramAxis x, y;
   DiagramQuestion what = DiagramQuestion::theorem1;

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "model/model.hpp"
+#include "model/single_block.hpp"
 
 namespace phaselock {
 
@@ -20,7 +20,7 @@ struct KeyBox {
 template <class T>
 class PairBound {
  public:
-  PairBound(const Model& model, const KeyBox& box)
+  PairBound(const SingleBlock& model, const KeyBox& box)
       : H_(model.heads),
         n_(model.phases()),
         S_(model.positions),
