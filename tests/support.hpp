@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "model/gates.hpp"
-#include "model/single_block.hpp"
 #include "model/random.hpp"
+#include "model/single_block.hpp"
 #include "paths.hpp"
 
 namespace phaselock::test {
@@ -36,7 +36,9 @@ std::vector<Number> flatten(const nlohmann::json& nested) {
 }
 
 /// The model of a reference case: keys L S H N gamma beta.
-inline SingleBlock model_of(const nlohmann::json& c) { return {c.at("L"), c.at("S"), c.at("H"), c.at("N"), c.at("gamma"), c.at("beta")}; }
+inline SingleBlock model_of(const nlohmann::json& c) {
+  return {c.at("L"), c.at("S"), c.at("H"), c.at("N"), c.at("gamma"), c.at("beta")};
+}
 
 inline double max_norm(std::span<const double> x) {
   double largest = 0.0;
@@ -108,7 +110,7 @@ inline SingleBlock random_contested_model(Stream& stream) {
 }
 
 /// Gates of one context with softmax weights of independent normal logits of standard deviation `scale`.
-inline ContextGates random_gates(const SingleBlock& model, std::uint64_t seed, double scale = 1.0) {
+inline ContextGates random_gates(const Model& model, std::uint64_t seed, double scale = 1.0) {
   ContextGates gates(model);
   const std::vector<double> logits = normals(2 * gates.key.size(), scale, seed);
   for (std::size_t gate = 0; gate < gates.key.size(); gate += model.positions) {
@@ -125,7 +127,7 @@ inline std::vector<double> joined(const ContextGates& gates) {
   return all;
 }
 
-inline ContextGates split(const SingleBlock& model, std::span<const double> all) {
+inline ContextGates split(const Model& model, std::span<const double> all) {
   ContextGates gates(model);
   std::copy_n(all.begin(), gates.key.size(), gates.key.begin());
   std::copy_n(all.begin() + gates.key.size(), gates.value.size(), gates.value.begin());

@@ -62,7 +62,8 @@ Json equilibrium_json(const Model& model, const std::optional<Equilibrium>& equi
 double law_constant(const Scenario& scenario, const FlowResult& flow) {
   const bool speaks = flow.outcome == FlowOutcome::selected && scenario.is_exact() &&
                       (scenario.gates.gates == GateWord::linear || is_static(scenario));
-  return speaks ? late_time_constant(require_single_block(scenario.model), scenario.geometry.kappa, flow.gates.selection) : not_available;
+  return speaks ? late_time_constant(require_single_block(scenario.model), scenario.geometry.kappa, flow.gates.selection)
+                : not_available;
 }
 
 std::vector<CsvTable> flow_tables(const Scenario& scenario, const FlowResult& flow) {
@@ -138,8 +139,7 @@ Json flow_json(const Scenario& scenario, const FlowResult& flow, const Json& cer
 
 Json certificate_json(const Scenario& scenario, const FlowResult& flow) {
   const auto block = single_block(scenario.model);
-  const auto certificate =
-      block ? trapping_certificate(*block, scenario.geometry.kappa, is_static(scenario), flow) : std::nullopt;
+  const auto certificate = block ? trapping_certificate(*block, scenario.geometry.kappa, is_static(scenario), flow) : std::nullopt;
   return certificate ? Json(*certificate) : Json();
 }
 

@@ -23,7 +23,7 @@ struct Problem {
   std::optional<SingleBlock> block;  ///< the same model where static limits and escapes are known
   double kappa;                      ///< for the static limit
   bool exact;                        ///< exact geometry: conserved sums and static limits make sense
-  std::size_t parameters;  ///< of which rows of `tokens` numbers belong to one (branch, head, offset)
+  std::size_t parameters;            ///< of which rows of `tokens` numbers belong to one (branch, head, offset)
   int tokens;
   double repulsion;  ///< between heads, of static gates
   std::vector<Stage> stages;

@@ -39,6 +39,7 @@ HeadModes head_mode_rates(const SingleBlock& model, double c) {
   const double w1 = w_slope(model, w), w2 = w_curvature(model, w);
   // Probabilities at the saddle of a token in the query's block (po) and in another block (pt).
   const double right = std::exp(beta * H * w / n), other = std::exp(beta * H * o / n);
+  // The definition's Z, each kind of token counted once; tested against the static loss's second derivatives (rates_test).
   const double Z = N - L * model.positions + L + n * right + (L - 1) * n * other;
   const double po = right / Z, pt = other / Z, dl = po - pt;
   const double A = w2 / n * (1 - n * dl);

@@ -6,6 +6,7 @@
 // polynomial of low degree; the slot's exponential f and the query's g are shared by many pairs. The few slots of the query's
 // own block are taken as they are: beta sum_h w_h v_h is within `shift` of `shift`. So with Z held as Z e^-shift
 //     Z = outside + g sum_j f_j P_j + sum_r e^(beta sum_h w_h v_h - shift).
+// The kernels have this form of the definition's Z for its speed and are tested against the definition (kernels_test).
 #pragma once
 
 #include <cmath>
@@ -22,7 +23,7 @@ struct CentredScales {
         w_mid(0.5 * (attention(m, 0.0).w + attention(m, 1.0).w)),
         off_reach(0.5 * m.beta * m.heads * (attention(m, 0.0).o - o_mid)),
         shift(0.5 * m.beta * m.heads * attention(m, 1.0).w),
-        outside((m.vocabulary - m.slots()) * std::exp(-shift)),
+        outside(m.outside() * std::exp(-shift)),
         g_mid(std::exp(0.5 * m.beta * m.heads * o_mid - shift)),
         products_fit(shift < 100.0),
         off_pair(off_reach),

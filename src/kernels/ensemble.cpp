@@ -285,8 +285,9 @@ class LaneEnsemble {
 
 }  // namespace
 
-void static_ensemble(const SingleBlock& model, double kappa, std::int64_t count, const std::function<EnsembleStart(std::int64_t)>& start,
-                     const EnsembleOptions& options, const std::function<void(std::int64_t, EnsembleFlow&&)>& finish) {
+void static_ensemble(const SingleBlock& model, double kappa, std::int64_t count,
+                     const std::function<EnsembleStart(std::int64_t)>& start, const EnsembleOptions& options,
+                     const std::function<void(std::int64_t, EnsembleFlow&&)>& finish) {
   LaneEnsemble(model, kappa, options).run(count, start, finish);
 }
 

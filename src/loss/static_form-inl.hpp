@@ -15,19 +15,22 @@ struct FixedShape {
 
 /// Loss and gradient at exact geometry of one set of weights [2][H][S] at a time, in a workspace given by the caller.
 /// Z = N - L S + sum_r [ e^(beta sum_h w_h pV_h(r)) + (L - 1) e^(beta sum_h o_h pV_h(r)) ].
+/// This is the definition's Z with the L - 1 other blocks taken as one, and tested against it (loss_test).
 /// Scaling by e^(-beta H w1) keeps Z finite for beta H <= 700. The attention sums to one, o = (1 - w) / (L - 1), so that o is not
 /// needed beside w: sum_h o_h pV_h(r) = (sum_h pV_h(r) - sum_h w_h pV_h(r)) / (L - 1).
 template <class T, class Shape = AnyShape>
 class StaticForm {
  public:
   /// Numbers of T that the workspace holds.
-  static std::size_t workspace(const SingleBlock& m) { return std::size_t(m.phases()) * (m.heads + 2 * m.positions + 1) + m.positions; }
+  static std::size_t workspace(const SingleBlock& m) {
+    return std::size_t(m.phases()) * (m.heads + 2 * m.positions + 1) + m.positions;
+  }
 
   StaticForm(const SingleBlock& model, T* work)
       : model_(model),
         shape_(model),
         top_(model.beta * model.heads * attention(model, 1.0).w),  // any number near the largest logit serves
-        outside_(double(model.vocabulary - model.slots()) * std::exp(-top_)),
+        outside_(double(model.outside()) * std::exp(-top_)),
         others_(model.blocks - 1),
         w_(work),
         share_(w_ + std::size_t(model.phases()) * model.heads),

@@ -118,8 +118,9 @@ TEST_SUITE("slow") {
     CHECK(mixed.evidence["undecided"] == 0);
     for (const auto* result : {&linear, &mixed})
       for (const auto& certificate : result->certificates) CHECK(check(certificate) == 0);
-    for (const SingleBlock model : {SingleBlock{4, 3, 1, 607, 1.0, 10.0}, SingleBlock{4, 3, 1, 513, 1.0, 10.0}, SingleBlock{4, 3, 1, 200, 1.0, 10.0},
-                              SingleBlock{4, 4, 3, 7000, 1.0, 8.0}, SingleBlock{4, 3, 1, 190, 1.0, 10.0}, SingleBlock{4, 3, 1, 50, 1.0, 10.0}}) {
+    for (const SingleBlock model :
+         {SingleBlock{4, 3, 1, 607, 1.0, 10.0}, SingleBlock{4, 3, 1, 513, 1.0, 10.0}, SingleBlock{4, 3, 1, 200, 1.0, 10.0},
+          SingleBlock{4, 4, 3, 7000, 1.0, 8.0}, SingleBlock{4, 3, 1, 190, 1.0, 10.0}, SingleBlock{4, 3, 1, 50, 1.0, 10.0}}) {
       const ClaimResult result = check_theorem1(model);
       REQUIRE(result.certificates.size() == 1);
       CHECK(check(result.certificates.front()) == 0);

@@ -19,7 +19,9 @@ using namespace phaselock;
 
 namespace {
 
-phaselock_check::SingleBlock for_checker(const SingleBlock& m) { return {m.blocks, m.positions, m.heads, m.vocabulary, m.gamma, m.beta}; }
+phaselock_check::SingleBlock for_checker(const SingleBlock& m) {
+  return {m.blocks, m.positions, m.heads, m.vocabulary, m.gamma, m.beta};
+}
 
 /// Gates of two blocks with `size` numbers each: the first entries of points of the simplex with S entries; the higher the power,
 /// the closer to a vertex.
@@ -33,7 +35,9 @@ std::vector<double> random_gates(const SingleBlock& m, Stream& stream, int size,
   return gates;
 }
 
-std::vector<double> random_keys(const SingleBlock& m, Stream& stream, double power) { return random_gates(m, stream, m.phases(), power); }
+std::vector<double> random_keys(const SingleBlock& m, Stream& stream, double power) {
+  return random_gates(m, stream, m.phases(), power);
+}
 std::vector<double> random_values(const SingleBlock& m, Stream& stream, double power) {
   return random_gates(m, stream, m.positions, power);
 }

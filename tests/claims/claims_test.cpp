@@ -96,7 +96,8 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("assumptions not met are no pass") {
-    for (const SingleBlock model : {SingleBlock{4, 3, 3, 64, 1.0, 1.0}, SingleBlock{3, 3, 1, 64, 1.0, 1.0}, SingleBlock{4, 2, 1, 64, 1.0, 1.0}}) {
+    for (const SingleBlock model :
+         {SingleBlock{4, 3, 3, 64, 1.0, 1.0}, SingleBlock{3, 3, 1, 64, 1.0, 1.0}, SingleBlock{4, 2, 1, 64, 1.0, 1.0}}) {
       CHECK(check_theorem1(model).outcome() == "ASSUMPTION");
       CHECK(check_distinctness(model).outcome() == "ASSUMPTION");
       CHECK(check_sample_independence(model, 1.0, 1e-2, 1).outcome() == "ASSUMPTION");

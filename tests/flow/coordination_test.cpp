@@ -129,8 +129,9 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("spread heads: one direction a head, orthogonal or a simplex, lengths and the rest as drawn") {
-    for (const SingleBlock& model : {SingleBlock{4, 4, 3, 40, 1.0, 1.0}, SingleBlock{4, 6, 3, 40, 1.0, 1.0}, SingleBlock{4, 5, 1, 40, 1.0, 1.0},
-                               SingleBlock{4, 6, 5, 40, 1.0, 1.0}, SingleBlock{4, 3, 2, 40, 1.0, 1.0}}) {
+    for (const SingleBlock& model :
+         {SingleBlock{4, 4, 3, 40, 1.0, 1.0}, SingleBlock{4, 6, 3, 40, 1.0, 1.0}, SingleBlock{4, 5, 1, 40, 1.0, 1.0},
+          SingleBlock{4, 6, 5, 40, 1.0, 1.0}, SingleBlock{4, 3, 2, 40, 1.0, 1.0}}) {
       const std::vector<double> drawn = test::normals(2 * model.branch_rows(), 0.3, 93), spread = spread_heads(model, drawn);
       const double expected = model.heads < model.phases() ? 0.0 : -1.0 / (model.phases() - 1);
       for (int h = 0; h < model.heads; ++h) {

@@ -130,8 +130,9 @@ TEST_SUITE("fast") {
   TEST_CASE("saddle rate: its value, and the exponential growth of a difference between offsets at N = 1e9") {
     const SingleBlock model{4, 4, 1, 1000000000, 1.0, 1.0};
     CHECK(saddle_rate(model, 1.0) == doctest::Approx(0.008529).epsilon(1e-4));
-    for (const auto& [m, kappa] :
-         {std::pair{model, 1.0}, {SingleBlock{6, 3, 1, 1000000000, 0.5, 4.0}, 0.5}, {SingleBlock{4, 5, 1, 1000000000, 1.0, 3.0}, 2.0}}) {
+    for (const auto& [m, kappa] : {std::pair{model, 1.0},
+                                   {SingleBlock{6, 3, 1, 1000000000, 0.5, 4.0}, 0.5},
+                                   {SingleBlock{4, 5, 1, 1000000000, 1.0, 3.0}, 2.0}}) {
       const double lambda = saddle_rate(m, static_speed(m, kappa));
       std::vector<double> bias = saddle(m);
       bias[0] += 1e-7;  // the first key offset is ahead
@@ -168,8 +169,8 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("head modes: eigenvalues of the Jacobian of the static field at the saddle, with their multiplicities") {
-    for (const SingleBlock& model : {SingleBlock{4, 4, 3, 100, 1.0, 8.0}, SingleBlock{5, 5, 2, 40, 0.6, 3.0}, SingleBlock{4, 3, 2, 12, 1.0, 1.0},
-                               SingleBlock{4, 4, 1, 30, 1.0, 6.0}}) {
+    for (const SingleBlock& model : {SingleBlock{4, 4, 3, 100, 1.0, 8.0}, SingleBlock{5, 5, 2, 40, 0.6, 3.0},
+                                     SingleBlock{4, 3, 2, 12, 1.0, 1.0}, SingleBlock{4, 4, 1, 30, 1.0, 6.0}}) {
       const double kappa = 0.8, c = static_speed(model, kappa);
       const HeadModes modes = head_mode_rates(model, c);
       const Eigen::MatrixXd J = -c * bias_hessian(model, saddle(model));
@@ -206,7 +207,7 @@ TEST_SUITE("fast") {
   TEST_CASE(
       "escape correction: on the way to the saddle an asymmetry grows at lambda + mu / t (Hessian along the symmetric flow)") {
     for (const SingleBlock& model : {SingleBlock{4, 4, 1, 2000000000, 1.0, 1.0}, SingleBlock{4, 3, 1, 2000000000, 1.0, 3.0},
-                               SingleBlock{6, 5, 2, 2000000000, 0.5, 2.0}, SingleBlock{4, 4, 1, 2000000000, 0.3, 1.0}}) {
+                                     SingleBlock{6, 5, 2, 2000000000, 0.5, 2.0}, SingleBlock{4, 4, 1, 2000000000, 0.3, 1.0}}) {
       const double lambda = saddle_rate(model, 1.0), t = 3000 / lambda;
       CHECK(t * (symmetric_growth(model, t) - lambda) == doctest::Approx(escape_correction(model)).scale(0.0).epsilon(0.005));
     }
@@ -222,9 +223,9 @@ TEST_SUITE("fast") {
   TEST_CASE("late time: time (1 - p) of every gate tends to its constant, 9.0 for a key gate of the first model") {
     // Differences between the offsets' shares of 1 - p fade as t^(-1/S): 0.6% at t = 1e9 for S = 4, but 1.6% for S = 5.
     const std::vector<std::pair<SingleBlock, double>> cases = {{{4, 4, 3, 1000, 1.0, 1.0}, 1.0},
-                                                         {{4, 3, 2, 64, 0.5, 4.0}, 0.5},
-                                                         {{6, 5, 2, 200, 1.0, 2.0}, 0.3},
-                                                         {{4, 4, 3, 100, 1.0, 8.0}, 1.0}};
+                                                               {{4, 3, 2, 64, 0.5, 4.0}, 0.5},
+                                                               {{6, 5, 2, 200, 1.0, 2.0}, 0.3},
+                                                               {{4, 4, 3, 100, 1.0, 8.0}, 1.0}};
     for (const auto& [model, kappa] : cases) {
       FlowOptions options;
       options.stop = StopRule::time;

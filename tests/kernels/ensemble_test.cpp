@@ -93,8 +93,9 @@ TEST_SUITE("fast") {
     for_each_target([] {
       Stream stream(31, Purpose::choice);
       for (int round = 0; round < 200; ++round) {
-        const SingleBlock model = round % 4 == 0 ? SingleBlock{4, 4, 3, 16 + int(stream.below(999)), 1.0, 0.1 + 8.0 * stream.uniform()}
-                                           : test::random_theorem_model(stream, 8);
+        const SingleBlock model = round % 4 == 0
+                                      ? SingleBlock{4, 4, 3, 16 + int(stream.below(999)), 1.0, 0.1 + 8.0 * stream.uniform()}
+                                      : test::random_theorem_model(stream, 8);
         const auto kernel = ensemble_kernel(model, 0.7);
         const std::size_t lanes = kernel->lanes(), count = 2 * model.branch_rows();
         const double scale = std::pow(10.0, 4.0 * stream.uniform() - 3.0);

@@ -196,8 +196,8 @@ TEST_SUITE("fast") {
 
   TEST_CASE("moments: values and derivatives keep the stated remainder, also at the corners where exponents are largest") {
     Stream stream(5, Purpose::choice);
-    for (const SingleBlock& model : {SingleBlock{16, 8, 3, 256, 1.0, 1.0}, SingleBlock{64, 4, 3, 1024, 1.0, 8.0}, SingleBlock{24, 3, 2, 100, 0.5, 2.0},
-                               SingleBlock{1024, 8, 4, 8192, 1.0, 1.0}}) {
+    for (const SingleBlock& model : {SingleBlock{16, 8, 3, 256, 1.0, 1.0}, SingleBlock{64, 4, 3, 1024, 1.0, 8.0},
+                                     SingleBlock{24, 3, 2, 100, 0.5, 2.0}, SingleBlock{1024, 8, 4, 8192, 1.0, 1.0}}) {
       const CentredScales scales(model);
       const MomentPlan plan(scales);
       REQUIRE(plan.degree > 0);
@@ -354,7 +354,8 @@ TEST_SUITE("slow") {
 
 TEST_SUITE("threaded") {
   TEST_CASE("the kernels give the same bits with one and with two threads") {
-    for (const SingleBlock& model : {SingleBlock{4, 4, 3, 64, 1.0, 1.0}, SingleBlock{20, 4, 3, 128, 1.0, 1.0}, SingleBlock{600, 4, 2, 2400, 1.0, 1.0}}) {
+    for (const SingleBlock& model :
+         {SingleBlock{4, 4, 3, 64, 1.0, 1.0}, SingleBlock{20, 4, 3, 128, 1.0, 1.0}, SingleBlock{600, 4, 2, 2400, 1.0, 1.0}}) {
       const Geometry geometry = Geometry::exact(1.0, model.vocabulary);
       const Contexts contexts = sample_balanced(model, model.blocks > 100 ? 4 : 500, 3);
       const std::vector<double> tables = normals(model.table_size(), 1.0, 9);

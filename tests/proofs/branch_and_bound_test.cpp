@@ -262,8 +262,8 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("several heads: decided far below N0 and N1") {
-    for (const SingleBlock model : {SingleBlock{4, 3, 2, 12, 1.0, 1.0}, SingleBlock{4, 4, 3, 16, 1.0, 8.0}, SingleBlock{4, 4, 3, 64, 1.0, 2.0},
-                              SingleBlock{5, 4, 2, 100, 0.5, 4.0}}) {
+    for (const SingleBlock model : {SingleBlock{4, 3, 2, 12, 1.0, 1.0}, SingleBlock{4, 4, 3, 16, 1.0, 8.0},
+                                    SingleBlock{4, 4, 3, 64, 1.0, 2.0}, SingleBlock{5, 4, 2, 100, 0.5, 4.0}}) {
       CHECK(model.vocabulary < sufficient_n0(model));
       CHECK(model.vocabulary < sufficient_n1(model));
       CHECK(branch_and_bound(model, {.boxes = 2000}).selects);

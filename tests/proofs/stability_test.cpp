@@ -85,7 +85,8 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("N* of the distinct pattern is the root of its own equation") {
-    for (const SingleBlock& model : {SingleBlock{4, 3, 1, 50, 1.0, 10.0}, SingleBlock{4, 6, 2, 50, 0.7, 14.0}, SingleBlock{7, 5, 3, 50, 1.0, 20.0}}) {
+    for (const SingleBlock& model :
+         {SingleBlock{4, 3, 1, 50, 1.0, 10.0}, SingleBlock{4, 6, 2, 50, 0.7, 14.0}, SingleBlock{7, 5, 3, 50, 1.0, 20.0}}) {
       const Threshold found = pattern_threshold(model, collision_pattern(model, 1));
       CHECK(found.n_star == doctest::Approx(necessary_n_star(model)).epsilon(1e-12));
       CHECK(found.proved);

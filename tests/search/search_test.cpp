@@ -60,7 +60,8 @@ double difference_error(const std::function<double(const std::vector<double>&)>&
   return worst;
 }
 
-double pattern_loss(const SingleBlock& model, const Geometry& geometry, std::span<const Token> context, std::span<const int> pattern) {
+double pattern_loss(const SingleBlock& model, const Geometry& geometry, std::span<const Token> context,
+                    std::span<const int> pattern) {
   return oracle_loss(model, geometry, context, selection_gates(model, pattern));
 }
 

@@ -17,7 +17,8 @@ nlohmann::json make_certificate(std::string_view claim, const SingleBlock& model
 
 /// The claim that the population flow from the end of `flow` converges to its selection; nothing unless the flow was trapped.
 /// static_gates: the state is [2][H][S] biases rather than [2][H][S][N] tables.
-std::optional<nlohmann::json> trapping_certificate(const SingleBlock& model, double kappa, bool static_gates, const FlowResult& flow);
+std::optional<nlohmann::json> trapping_certificate(const SingleBlock& model, double kappa, bool static_gates,
+                                                   const FlowResult& flow);
 
 /// The claim that every global minimizer selects, with the boxes that prove it; nothing unless `found.selects`.
 std::optional<nlohmann::json> branch_and_bound_certificate(const SingleBlock& model, const BranchAndBound& found);

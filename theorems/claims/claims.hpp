@@ -54,8 +54,8 @@ using Progress = std::function<void(std::string_view what, int done, int total)>
 
 struct VerifyOptions {
   std::optional<SingleBlock> model;  ///< replaces the suite's models if given
-  double kappa = 1.0;            ///< of the exact geometry
-  Eigen::MatrixXd word_vectors;  ///< embeddings [tokens][d] for Theorem 1 at epsilon > 0; that check is left out if empty
+  double kappa = 1.0;                ///< of the exact geometry
+  Eigen::MatrixXd word_vectors;      ///< embeddings [tokens][d] for Theorem 1 at epsilon > 0; that check is left out if empty
   Progress progress = [](std::string_view, int, int) {};
 };
 

@@ -215,7 +215,8 @@ ClaimResult check_distinctness(const SingleBlock& model) {
   return result;
 }
 
-ClaimResult check_theorem1_perturbed(const SingleBlock& model, const Geometry& geometry, const char* vocabulary, int count, int starts) {
+ClaimResult check_theorem1_perturbed(const SingleBlock& model, const Geometry& geometry, const char* vocabulary, int count,
+                                     int starts) {
   ClaimResult result{
       .id = "theorem1_perturbed", .model = model, .assumptions = size_assumptions(model), .evidence = {}, .expected = {}};
   if (!result.assumptions_hold()) {

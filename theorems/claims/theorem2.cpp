@@ -26,8 +26,8 @@ FlowOptions quick_flow(const SingleBlock& model) {
   return options;
 }
 
-FlowResult flow_of_seed(const SingleBlock& model, double kappa, double rho, int seed, const Contexts& contexts, GateClass gate_class,
-                        const FlowOptions& options) {
+FlowResult flow_of_seed(const SingleBlock& model, double kappa, double rho, int seed, const Contexts& contexts,
+                        GateClass gate_class, const FlowOptions& options) {
   const Geometry geometry = Geometry::exact(kappa, model.vocabulary);
   TableLoss loss(model, geometry, contexts);
   return table_flow(loss, gate_class, geometry.initial_tables(model, rho, seed), options);

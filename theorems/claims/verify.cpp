@@ -81,7 +81,8 @@ void add_theorem1(std::vector<Check>& suite, const VerifyOptions& options) {
 }
 
 void add_theorem2(std::vector<Check>& suite, const VerifyOptions& options) {
-  const SingleBlock small = sizes(4, 4, 3, 1.0, 1.0, 64), middle = sizes(4, 4, 3, 1.0, 1.0, 128), large = sizes(4, 4, 3, 1.0, 1.0, 256);
+  const SingleBlock small = sizes(4, 4, 3, 1.0, 1.0, 64), middle = sizes(4, 4, 3, 1.0, 1.0, 128),
+                    large = sizes(4, 4, 3, 1.0, 1.0, 256);
   const double kappa = options.kappa;
   const SingleBlock base = options.model.value_or(small);
   const std::vector<FlowPlan> plan =

@@ -22,7 +22,8 @@ template <class T>
 struct Notation {
   T L, S, H, n, beta, gamma;
   T w0, w1, D, o1;  ///< attention at u = 0 and u = 1; D = w1 - w0; o1 = (1 - w1) / (L - 1)
-  T z1, z0;         ///< excess of Z over N for a covered and an uncovered query of a distinct pattern
+  T z1, z0;  ///< excess of the definition's Z over N for a covered and an uncovered query of a distinct pattern: by E without
+             ///< cancellation, and apart from N, which is any real number here; tested against the definition (bounds_test)
 
   explicit Notation(const SingleBlock& m)
       : L(m.blocks),

@@ -121,6 +121,7 @@ bool keys_descend(const SingleBlock& model, double eta, double tau) {
                         near_zero = attention(model, Ball::hull(Ball(0.0), Ball(eta)));
   Ball own(0.0);  // derivative of f2 by u_0(0), from above
   for (int r = 0; r < model.phases(); ++r) {
+    // The definition's terms over a box of weights, a context of copies; kept apart because a share takes its own term out of Z.
     std::vector<Ball> term, copy;  // e^(beta m) of the block's and of a copy's tokens
     Ball context(0.0);
     for (int s = 0; s < S; ++s) {
@@ -134,7 +135,7 @@ bool keys_descend(const SingleBlock& model, double eta, double tau) {
       copy.push_back(exp(model.beta * m_copy));
       context += Ball(model.blocks - 1.0) * copy[s];
     }
-    context += Ball(double(model.vocabulary - model.slots()));
+    context += Ball(double(model.outside()));
     const auto share = [&](int s) {
       Ball other = context;
       for (int t = 0; t < S; ++t)

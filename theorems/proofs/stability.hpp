@@ -27,7 +27,8 @@ std::vector<int> distinct_pattern(const SingleBlock& model);
 ///   U_r = y_r [ w0 E(beta k_r w1) + (1-w0) E(beta k_r o1) ] + (Y - y_r) E(beta k_r / L)      to a head elsewhere.
 /// Margins of a head on t, in units of beta / Q: keys w'(1) [ 1 - y_t (e^(beta k_t w1) - e^(beta k_t o1)) ], which is positive at
 /// every N; values min( w1, D + min_(s != t) U_s ) - V_t. If some offset is free, its U = 0, and D - V_t increases with N: one
-/// change of sign. T is double or Ball.
+/// change of sign. T is double or Ball. (The definition's Z, as N and an excess by E because N is any real number here; tested
+/// against the definition's gradient in stability_test.)
 template <class T>
 class SelectionMargins {
  public:

@@ -57,7 +57,10 @@ BoxQuery<T> box_query(const SingleBlock& model, std::span<const int> selection, 
     }
   }
   const auto exponential = [&](const Range<T>& m) { return Range<T>{exp(model.beta * m.low), exp(model.beta * m.high)}; };
-  Range<T> Z{T(double(model.vocabulary - model.slots())), T(double(model.vocabulary - model.slots()))};
+  // The definition's Z over a box, not at a point: each term is a range, and a share below takes its own term out of Z. Tested
+  // against the definition at random points of the box (trapping_test).
+  const T outside(double(model.outside()));
+  Range<T> Z{outside, outside};
   for (int r = 0; r < S; ++r) {
     m_right[r] = exponential(m_right[r]);
     m_other[r] = exponential(m_other[r]);
