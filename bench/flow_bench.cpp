@@ -28,7 +28,7 @@ using namespace phaselock;
 
 namespace {
 
-const Model model{4, 4, 3, 64, 1.0, 1.0};
+const SingleBlock model{4, 4, 3, 64, 1.0, 1.0};
 constexpr double kappa = 1.0, rho = 1e-3, until = 1e6, relative = 1e-8, absolute = 1e-10;
 
 using Biases = std::vector<std::vector<double>>;

@@ -20,7 +20,7 @@ std::vector<double> normals(std::size_t count) {
   return values;
 }
 
-Model model_of(const benchmark::State& state) {
+SingleBlock model_of(const benchmark::State& state) {
   return {int(state.range(0)), int(state.range(1)), int(state.range(2)), int(state.range(3)), 1.0, 1.0};
 }
 
@@ -36,7 +36,7 @@ void per_context(benchmark::State& state, std::size_t count, Work work) {
 }
 
 void tables(benchmark::State& state, bool with_gradient) {
-  const Model model = model_of(state);
+  const SingleBlock model = model_of(state);
   const Contexts contexts = sample_independent(model, 512, 1);
   const Geometry geometry = Geometry::exact(1.0, model.vocabulary);
   const std::vector<double> G = normals(model.table_size());
@@ -48,7 +48,7 @@ void loss_of_tables(benchmark::State& state) { tables(state, false); }
 void loss_and_gradient_of_tables(benchmark::State& state) { tables(state, true); }
 
 void one_context(benchmark::State& state, bool dense) {
-  const Model model = model_of(state);
+  const SingleBlock model = model_of(state);
   const Contexts contexts = sample_independent(model, 1, 1);
   const Geometry geometry = hidden_exact(model.vocabulary);
   ContextGates gates(model), gradient(model);
@@ -62,7 +62,7 @@ void definition(benchmark::State& state) { one_context(state, false); }
 void dense_geometry(benchmark::State& state) { one_context(state, true); }
 
 void oracle_objective(benchmark::State& state) {
-  const Model model = model_of(state);
+  const SingleBlock model = model_of(state);
   const Contexts contexts = sample_independent(model, 1, 1);
   const Geometry geometry = Geometry::exact(1.0, model.vocabulary);
   const std::vector<double> u = normals(2 * std::size_t(model.gate_weights()));
@@ -71,7 +71,7 @@ void oracle_objective(benchmark::State& state) {
 }
 
 void static_gates(benchmark::State& state) {
-  const Model model = model_of(state);
+  const SingleBlock model = model_of(state);
   const std::vector<double> bias = normals(2 * model.branch_rows());
   std::vector<double> gradient(bias.size());
   per_context(state, 1, [&] { return static_bias_loss(model, bias.data(), gradient.data()); });

@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: loss_bench L S H N count threads [--seconds T] [--dense] [--dump DIR]\n");
     return 64;
   }
-  const Model model{std::atoi(argv[1]), std::atoi(argv[2]), std::atoi(argv[3]), std::atoi(argv[4]), 1.0, 1.0};
+  const SingleBlock model{std::atoi(argv[1]), std::atoi(argv[2]), std::atoi(argv[3]), std::atoi(argv[4]), 1.0, 1.0};
   validate(model);
   const std::size_t count = std::strtoul(argv[5], nullptr, 10);
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, std::strtoul(argv[6], nullptr, 10));

@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 1);
   nlohmann::json out = nlohmann::json::array();
   for (const auto& c : cases) {
-    const Model model{c["L"], c["S"], c["H"], c["N"], c["gamma"], c["beta"]};
+    const SingleBlock model{c["L"], c["S"], c["H"], c["N"], c["gamma"], c["beta"]};
     const Geometry geometry = Geometry::exact(1.0, model.vocabulary);
     const Contexts contexts = sample_independent(model, 1, 1);
     double loss = 0.0;

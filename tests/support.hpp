@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "model/gates.hpp"
-#include "model/model.hpp"
 #include "model/random.hpp"
+#include "model/single_block.hpp"
 #include "paths.hpp"
 
 namespace phaselock::test {
@@ -36,7 +36,9 @@ std::vector<Number> flatten(const nlohmann::json& nested) {
 }
 
 /// The model of a reference case: keys L S H N gamma beta.
-inline Model model_of(const nlohmann::json& c) { return {c.at("L"), c.at("S"), c.at("H"), c.at("N"), c.at("gamma"), c.at("beta")}; }
+inline SingleBlock model_of(const nlohmann::json& c) {
+  return {c.at("L"), c.at("S"), c.at("H"), c.at("N"), c.at("gamma"), c.at("beta")};
+}
 
 inline double max_norm(std::span<const double> x) {
   double largest = 0.0;
@@ -88,8 +90,8 @@ inline int choose(Stream& stream, std::span<const double> probabilities) {
 }
 
 /// A random model the theorems speak of, S at most `largest_positions`.
-inline Model random_theorem_model(Stream& stream, int largest_positions = 5) {
-  Model model;
+inline SingleBlock random_theorem_model(Stream& stream, int largest_positions = 5) {
+  SingleBlock model;
   model.blocks = 4 + int(stream.below(3));
   model.positions = 3 + int(stream.below(largest_positions - 2));
   model.heads = 1 + int(stream.below(model.positions - 1));
@@ -100,8 +102,8 @@ inline Model random_theorem_model(Stream& stream, int largest_positions = 5) {
 }
 
 /// The same with more of the small vocabularies and large betas, where Theorem 1 is in question.
-inline Model random_contested_model(Stream& stream) {
-  Model model = random_theorem_model(stream);
+inline SingleBlock random_contested_model(Stream& stream) {
+  SingleBlock model = random_theorem_model(stream);
   model.beta = 0.5 + 10.0 * stream.uniform();
   model.vocabulary = model.slots() + int(std::exp(8.0 * stream.uniform()));
   return model;
@@ -133,7 +135,7 @@ inline ContextGates split(const Model& model, std::span<const double> all) {
 }
 
 /// Models of different shapes and scales that gradients are tested on.
-inline std::vector<Model> test_models() {
+inline std::vector<SingleBlock> test_models() {
   return {
       {4, 3, 1, 12, 1.0, 1.0}, {4, 4, 3, 40, 0.7, 3.0}, {5, 3, 2, 15, 0.4, 8.0}, {2, 2, 1, 5, 1.0, 2.0}, {3, 5, 6, 20, 0.9, 1.5}};
 }

@@ -172,7 +172,7 @@ int command_verify(const std::string& what, const CommandOptions& options) {
     Scenario scenario = parse_model_override(options.overrides, kind_named("flow").description);
     scenario.contexts.count = 1;  // rounded up to the smallest balanced sample
     if (what == "theorem2" || what == "all") refuse_if_too_large(scenario, estimate(scenario, false));
-    checks.model = scenario.model;
+    checks.model = require_single_block(scenario.model);
     checks.kappa = scenario.geometry.kappa;
   } else if (what == "theorem1" || what == "all") {
     checks.word_vectors = word_vectors();

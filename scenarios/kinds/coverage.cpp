@@ -47,7 +47,7 @@ void check_annealing(const Scenario& s) {
 
 void check_coordination(const Scenario& s) {
   try {
-    validate(s.model, s.coordination);
+    validate(require_single_block(s.model), s.coordination);
   } catch (const DomainError& error) {
     throw s.failure(error);
   }

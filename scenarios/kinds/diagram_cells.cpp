@@ -55,8 +55,8 @@ struct Answer {
   double selected = NAN, colliding = NAN, interior = NAN, log10_n_star = NAN;
 };
 
-bool in_scope(const Model& model, bool needs_vocabulary) {
-  Model tried = model;
+bool in_scope(const SingleBlock& model, bool needs_vocabulary) {
+  SingleBlock tried = model;
   if (!needs_vocabulary) tried.vocabulary = std::max(tried.vocabulary, tried.slots());
   try {
     validate(tried);
@@ -66,7 +66,7 @@ bool in_scope(const Model& model, bool needs_vocabulary) {
   return unmet_assumptions(model).empty();
 }
 
-Answer theorem1_at(const Model& model, int starts) {
+Answer theorem1_at(const SingleBlock& model, int starts) {
   if (above_n0(model) == Decision::yes || above_n1(model) == Decision::yes || above_n2(model) == Decision::yes)
     return {CellOutcome::proved};
   if (below_n_star(model) == Decision::yes) return {CellOutcome::interior};
@@ -77,10 +77,9 @@ Answer theorem1_at(const Model& model, int starts) {
   return {found.better() < distinct_loss(model) - loss_tolerance ? CellOutcome::interior : CellOutcome::selection};
 }
 
-Answer theorem2_at(const Scenario& point, int seeds) {
+Answer theorem2_at(const Scenario& point, const SingleBlock& model, int seeds) {
   const SeedOptions options{.rho = point.initial.radius, .flow = flow_options(point), .coordination = {}};
-  const SeedCounts found =
-      count_seeds(point.model, static_seeds_in_threads(point.model, point.geometry.kappa, options, 1, seeds));
+  const SeedCounts found = count_seeds(model, static_seeds_in_threads(model, point.geometry.kappa, options, 1, seeds));
   const std::int64_t selected = found.selected(), collided = found.collided(), interior = found.of(FlowOutcome::interior);
   const std::array<std::pair<std::int64_t, CellOutcome>, 4> counts = {{{selected - collided, CellOutcome::distinct},
                                                                        {collided, CellOutcome::colliding},
@@ -91,7 +90,7 @@ Answer theorem2_at(const Scenario& point, int seeds) {
   return {most->second, share(selected), share(collided), share(interior)};
 }
 
-Answer n_star_at(const Model& model) {
+Answer n_star_at(const SingleBlock& model) {
   const double n_star = necessary_n_star(model);
   return {n_star > model.slots() ? CellOutcome::threshold : CellOutcome::always_stable, NAN, NAN, NAN, std::log10(n_star)};
 }
@@ -100,16 +99,17 @@ Answer answer_at(const DiagramOptions& options, double x, double y) {
   Scenario point = options.scenario;
   put_number(*options.x.key, x, point);
   put_number(*options.y.key, y, point);
-  if (!in_scope(point.model, options.what != DiagramQuestion::n_star)) return {CellOutcome::assumption};
+  const SingleBlock model = require_single_block(point.model);
+  if (!in_scope(model, options.what != DiagramQuestion::n_star)) return {CellOutcome::assumption};
   switch (options.what) {
     case DiagramQuestion::theorem1:
-      return theorem1_at(point.model, options.starts);
+      return theorem1_at(model, options.starts);
     case DiagramQuestion::theorem2:
-      return theorem2_at(point, options.seeds);
+      return theorem2_at(point, model, options.seeds);
     case DiagramQuestion::n_star:
       break;
   }
-  return n_star_at(point.model);
+  return n_star_at(model);
 }
 
 /// A cell in units of the smallest ones.

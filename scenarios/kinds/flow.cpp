@@ -62,7 +62,8 @@ Json equilibrium_json(const Model& model, const std::optional<Equilibrium>& equi
 double law_constant(const Scenario& scenario, const FlowResult& flow) {
   const bool speaks = flow.outcome == FlowOutcome::selected && scenario.is_exact() &&
                       (scenario.gates.gates == GateWord::linear || is_static(scenario));
-  return speaks ? late_time_constant(scenario.model, scenario.geometry.kappa, flow.gates.selection) : not_available;
+  return speaks ? late_time_constant(require_single_block(scenario.model), scenario.geometry.kappa, flow.gates.selection)
+                : not_available;
 }
 
 std::vector<CsvTable> flow_tables(const Scenario& scenario, const FlowResult& flow) {
@@ -137,7 +138,8 @@ Json flow_json(const Scenario& scenario, const FlowResult& flow, const Json& cer
 }
 
 Json certificate_json(const Scenario& scenario, const FlowResult& flow) {
-  const auto certificate = trapping_certificate(scenario.model, scenario.geometry.kappa, is_static(scenario), flow);
+  const auto block = single_block(scenario.model);
+  const auto certificate = block ? trapping_certificate(*block, scenario.geometry.kappa, is_static(scenario), flow) : std::nullopt;
   return certificate ? Json(*certificate) : Json();
 }
 
@@ -178,7 +180,7 @@ Report run_flow(const Scenario& scenario, RunContext& context) {
   options.resume = from ? &*from : nullptr;
   try {
     if (is_static(scenario)) {
-      const FlowResult flow = static_flow(model, scenario.geometry.kappa, initial_biases(scenario), options);
+      const FlowResult flow = static_flow(require_single_block(model), scenario.geometry.kappa, initial_biases(scenario), options);
       const Json geometry = {{"kappa", scenario.geometry.kappa}, {"epsilon", 0.0}};
       const Json certificate = certificate_json(scenario, flow);
       return {flow_json(scenario, flow, certificate, nullptr, geometry, method_json({"static"})), flow_tables(scenario, flow),

@@ -37,7 +37,7 @@ struct MapRow {
   std::vector<Threshold> by_heads;
 };
 
-bool valid(const Model& model) {
+bool valid(const SingleBlock& model) {
   try {
     validate(model);
     return true;
@@ -46,7 +46,7 @@ bool valid(const Model& model) {
   }
 }
 
-std::vector<MapRow> stability_map(const Scenario& scenario, RunContext& context) {
+std::vector<MapRow> stability_map(const Scenario& scenario, const SingleBlock& of, RunContext& context) {
   const StabilityKeys& given = own_keys<StabilityKeys>(scenario);
   const int count = given.betas;
   const NumberAxis axis{&shared_key("model.beta"), given.beta_range[0], given.beta_range[1]};
@@ -56,7 +56,7 @@ std::vector<MapRow> stability_map(const Scenario& scenario, RunContext& context)
   int done = 0;
   tbb::parallel_for(0, count, [&](int k) {
     check_interrupt();
-    Model model = scenario.model;
+    SingleBlock model = of;
     model.beta = map[k].beta = axis.at(double(k) / (count - 1));
     if (valid(model))
       for (int heads = 1; heads <= model.heads; ++heads)
@@ -87,7 +87,7 @@ std::string threshold_text(const Threshold& found) {
 }
 
 Report run_stability(const Scenario& scenario, RunContext& context) {
-  const Model& model = scenario.model;
+  const SingleBlock model = require_single_block(scenario.model);
   const std::vector<double>& pattern = own_keys<StabilityKeys>(scenario).pattern;
   const std::vector<int> selection(pattern.begin(), pattern.end());
   const Threshold found = pattern_threshold(model, selection);
@@ -120,7 +120,7 @@ Report run_stability(const Scenario& scenario, RunContext& context) {
                           distinct.n_star, collision->threshold.n_star, proved ? "proved" : "not proved")
             : "at no N are distinct patterns the only stable ones");
   }
-  report.tables.push_back(map_table(stability_map(scenario, context)));
+  report.tables.push_back(map_table(stability_map(scenario, model, context)));
   return report;
 }
 

@@ -185,7 +185,7 @@ FlowOptions flow_options(const Scenario& scenario) {
   options.integration.save_at = keys.save_at;
   options.stop = keys.stop;
   options.residual = keys.residual;
-  options.trap = Trap(scenario.model);
+  if (const auto block = single_block(scenario.model)) options.trap = Trap(*block);
   return options;
 }
 

@@ -15,7 +15,7 @@ namespace phaselock {
 
 namespace {
 
-Thresholds thresholds_of(const Model& model) {
+Thresholds thresholds_of(const SingleBlock& model) {
   const auto of = [&](int together) {
     return together <= model.heads ? pattern_threshold(model, collision_pattern(model, together)).n_star : NAN;
   };
@@ -28,7 +28,7 @@ class ThresholdTable {
   const Thresholds& operator()(const Model& m) {
     const auto key = std::tuple(m.blocks, m.positions, m.heads, m.gamma, m.beta);
     auto found = known_.find(key);
-    if (found == known_.end()) found = known_.emplace(key, thresholds_of(m)).first;
+    if (found == known_.end()) found = known_.emplace(key, thresholds_of(require_single_block(m))).first;
     return found->second;
   }
 
@@ -45,7 +45,7 @@ CellFacts facts_of(const Model& model, const SweepStore& store, int cell) {
     const std::int64_t seeds = store.finished_seeds(cell);
     const SeedCounts counts = store.totals(cell, model);
     if (counts.seeds() != seeds) throw damaged("outcomes of other names");
-    return cell_facts(model, counts);
+    return cell_facts(require_single_block(model), counts);
   } catch (const std::logic_error& error) {  // DomainError, or of text that is no number
     throw damaged(error.what());
   }

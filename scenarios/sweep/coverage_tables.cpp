@@ -133,7 +133,7 @@ CsvTable escape_law_table(const std::vector<Cell>& cells) {
       Scenario at_rho = from.scenario;
       at_rho.initial.radius = smaller;
       if (write_scenario(at_rho) != write_scenario(to.scenario)) continue;
-      const Model& model = from.facts.model;
+      const SingleBlock model = require_single_block(from.facts.model);
       const double lambda = saddle_rate(model, static_speed(model, at_rho.geometry.kappa)), mu = escape_correction(model);
       const EscapeSlope slope = escape_slope(from.facts.escapes, to.facts.escapes, rho / smaller, lambda, mu);
       const double median = from.facts.escape_median.value;

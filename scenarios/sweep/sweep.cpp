@@ -50,8 +50,9 @@ bool is_of_the_sweep(const Scenario& scenario, const std::string& key) {
 std::vector<SeedRecord> static_records(const Scenario& cell, std::uint64_t first, std::int64_t seeds) {
   const SeedOptions options{cell.initial.radius, flow_options(cell), cell.coordination, static_ensemble};
   std::vector<SeedRecord> records;
-  ShapeTraps traps(cell.model);
-  for (SeedEnd& end : static_seeds(cell.model, cell.geometry.kappa, options, first, seeds)) {
+  const SingleBlock block = require_single_block(cell.model);
+  ShapeTraps traps(block);
+  for (SeedEnd& end : static_seeds(block, cell.geometry.kappa, options, first, seeds)) {
     const bool certified = end.outcome == FlowOutcome::selected && traps.holds(end.selection, end.residual);
     records.push_back({std::move(end), certified, std::nullopt});
   }
@@ -69,7 +70,8 @@ std::vector<SeedRecord> linear_records(const Scenario& cell, std::uint64_t first
                                  geometry.initial_tables(cell.model, cell.initial.radius, first + std::uint64_t(k)), options);
     SeedRecord record{{flow.outcome, flow.t, NAN, flow.gates.residual, std::move(flow.gates.selection)}, flow.trap.has_value(), {}};
     if (cell.sweep.compare_static) {
-      const FlowResult fixed = static_flow(cell.model, geometry.kappa(), static_part(cell.model, flow.initial), options);
+      const FlowResult fixed =
+          static_flow(require_single_block(cell.model), geometry.kappa(), static_part(cell.model, flow.initial), options);
       record.agrees = fixed.outcome == FlowOutcome::selected && fixed.gates.selection == record.end.selection;
     }
     records.push_back(std::move(record));

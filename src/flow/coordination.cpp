@@ -23,14 +23,14 @@ Eigen::MatrixXd nearest_isometry(const Eigen::MatrixXd& rows, Eigen::Index rank)
 
 }  // namespace
 
-Model annealed(const Model& model, const Coordination& coordination) {
-  Model result = model;
+SingleBlock annealed(const SingleBlock& model, const Coordination& coordination) {
+  SingleBlock result = model;
   if (coordination.anneal_beta != 0.0) result.beta = coordination.anneal_beta;
   if (coordination.anneal_vocabulary != 0) result.vocabulary = coordination.anneal_vocabulary;
   return result;
 }
 
-void validate(const Model& model, const Coordination& coordination) {
+void validate(const SingleBlock& model, const Coordination& coordination) {
   const auto not_negative = [](const char* name, double value) {
     if (!(value >= 0.0 && std::isfinite(value))) throw DomainError(fmt::format("coordination.{} = {} must be >= 0", name, value));
   };
@@ -47,7 +47,7 @@ void validate(const Model& model, const Coordination& coordination) {
     throw DomainError(fmt::format("coordination.orthogonal: {} heads do not fit {} positions", model.heads, model.phases()));
 }
 
-std::vector<double> spread_heads(const Model& model, std::span<const double> bias) {
+std::vector<double> spread_heads(const SingleBlock& model, std::span<const double> bias) {
   using Row = Eigen::RowVectorXd;
   const Eigen::Index H = model.heads, n = model.phases();
   if (H > n) throw DomainError(fmt::format("{} heads do not fit {} positions", H, n));
@@ -74,7 +74,7 @@ std::vector<double> spread_heads(const Model& model, std::span<const double> bia
   return result;
 }
 
-std::vector<double> coordinated_bias(const Model& model, double kappa, double rho, std::uint64_t seed,
+std::vector<double> coordinated_bias(const SingleBlock& model, double kappa, double rho, std::uint64_t seed,
                                      const Coordination& coordination) {
   std::vector<double> bias = initial_bias(model, kappa, rho, seed);
   return coordination.orthogonal ? spread_heads(model, bias) : bias;

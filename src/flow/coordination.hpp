@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "model/model.hpp"
+#include "model/single_block.hpp"
 
 namespace phaselock {
 
@@ -20,10 +20,10 @@ struct Coordination {
 };
 
 /// The model with the annealing's beta and N.
-Model annealed(const Model& model, const Coordination& coordination);
+SingleBlock annealed(const SingleBlock& model, const Coordination& coordination);
 
 /// Throws DomainError unless repulsion >= 0, anneal_until >= 0, annealed(model) is valid and, for an orthogonal start, H <= S - 1.
-void validate(const Model& model, const Coordination& coordination);
+void validate(const SingleBlock& model, const Coordination& coordination);
 
 /// Biases [2][H][S] whose heads start apart. What grows from the saddle is, for each head, a mixture of its key biases at offsets
 /// 1 .. n and its value biases at 2 .. n + 1 (n = S - 1, offset r and r + 1 correspond), less their means. Each head's two vectors
@@ -31,10 +31,10 @@ void validate(const Model& model, const Coordination& coordination);
 /// if H = n, where n - 1 dimensions have no room for that, the corners of a regular simplex (products -1/(n - 1)). They are the
 /// nearest such frame to the sums of the heads' two drawn vectors, so that no head and no position is preferred. Everything else
 /// stays as drawn: the means, the key bias at offset S, the value bias at 1. Throws DomainError if H > n.
-std::vector<double> spread_heads(const Model& model, std::span<const double> bias);
+std::vector<double> spread_heads(const SingleBlock& model, std::span<const double> bias);
 
 /// Initial biases of a seed: initial_bias, spread if the coordination asks for it.
-std::vector<double> coordinated_bias(const Model& model, double kappa, double rho, std::uint64_t seed,
+std::vector<double> coordinated_bias(const SingleBlock& model, double kappa, double rho, std::uint64_t seed,
                                      const Coordination& coordination);
 
 }  // namespace phaselock

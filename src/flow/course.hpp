@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "flow/flow.hpp"
@@ -19,9 +20,10 @@ struct Stage {
 /// What flows, as those who step and watch see it; parameters are the state without the energy entry at its end.
 struct Problem {
   const Model& model;
-  double kappa;            ///< for the static limit
-  bool exact;              ///< exact geometry: conserved sums and static limits make sense
-  std::size_t parameters;  ///< of which rows of `tokens` numbers belong to one (branch, head, offset)
+  std::optional<SingleBlock> block;  ///< the same model where static limits and escapes are known
+  double kappa;                      ///< for the static limit
+  bool exact;                        ///< exact geometry: conserved sums and static limits make sense
+  std::size_t parameters;            ///< of which rows of `tokens` numbers belong to one (branch, head, offset)
   int tokens;
   double repulsion;  ///< between heads, of static gates
   std::vector<Stage> stages;

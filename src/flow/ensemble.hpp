@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/model.hpp"
+#include "model/single_block.hpp"
 
 namespace phaselock {
 
@@ -44,7 +44,7 @@ struct EnsembleFlow {
 /// Integrates flows 0 .. count - 1 from start(k) in log time s = log(1 + t) and hands each to finish(k, flow), in the order in
 /// which they end. A flow's result depends on its own start and the options only, so that any flow can be redone alone, bit for
 /// bit. Runs on the calling thread. Throws Interrupted when asked to stop.
-using Ensemble = std::function<void(const Model& model, double kappa, std::int64_t count,
+using Ensemble = std::function<void(const SingleBlock& model, double kappa, std::int64_t count,
                                     const std::function<EnsembleStart(std::int64_t)>& start, const EnsembleOptions& options,
                                     const std::function<void(std::int64_t, EnsembleFlow&&)>& finish)>;
 

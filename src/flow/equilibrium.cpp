@@ -20,7 +20,7 @@ namespace {
 constexpr double least_support = 1e-6;
 
 /// Orthonormal basis, [2 H S][dimension], of the directions that move weight within the supports.
-Eigen::MatrixXd support_tangent(const Model& model, const std::vector<double>& weights, double support) {
+Eigen::MatrixXd support_tangent(const SingleBlock& model, const std::vector<double>& weights, double support) {
   std::vector<Eigen::VectorXd> directions;
   for (std::size_t row = 0; row < weights.size(); row += model.positions) {
     std::vector<std::size_t> members;
@@ -39,7 +39,7 @@ Eigen::MatrixXd support_tangent(const Model& model, const std::vector<double>& w
   return basis;
 }
 
-Eigen::MatrixXd reduced_hessian(const Model& model, const std::vector<double>& weights, const Eigen::MatrixXd& basis,
+Eigen::MatrixXd reduced_hessian(const SingleBlock& model, const std::vector<double>& weights, const Eigen::MatrixXd& basis,
                                 double repulsion) {
   return basis.transpose() * weight_hessian(model, weights, basis, repulsion);
 }
@@ -65,7 +65,7 @@ struct Sharers {
   }
 };
 
-std::vector<Sharers> key_sharers(const Model& model, const std::vector<double>& weights) {
+std::vector<Sharers> key_sharers(const SingleBlock& model, const std::vector<double>& weights) {
   const int S = model.positions;
   std::vector<Sharers> of_offset(S, Sharers{{}, std::vector<double>(S, 0.0)});
   for (int h = 0; h < model.heads; ++h)
@@ -81,7 +81,7 @@ std::vector<Sharers> key_sharers(const Model& model, const std::vector<double>& 
 /// Whether an interior minimum stays one however heads that share a key divide their value weight, and has no other flat direction.
 /// All these weights have the same logits and the same dLoss/dpV, and the margins of a key gate are linear in its head's own value
 /// weight: the extremes of each head decide. Says no to families with more than two positions to trade.
-bool holds_however_traded(const Model& model, const std::vector<double>& weights, double repulsion) {
+bool holds_however_traded(const SingleBlock& model, const std::vector<double>& weights, double repulsion) {
   std::vector<double> even = weights;
   int trades = 0;
   const std::vector<Sharers> groups = key_sharers(model, weights);
@@ -115,7 +115,7 @@ bool holds_however_traded(const Model& model, const std::vector<double>& weights
 
 }  // namespace
 
-double support_curvature(const Model& model, const std::vector<double>& weights, double support, double repulsion) {
+double support_curvature(const SingleBlock& model, const std::vector<double>& weights, double support, double repulsion) {
   const Eigen::MatrixXd basis = support_tangent(model, weights, support);
   if (basis.cols() == 0) return 1.0;
   return eigenvalues(reduced_hessian(model, weights, basis, repulsion)).minCoeff();
@@ -127,7 +127,7 @@ double Equilibrium::distance(const std::vector<double>& from) const {
   return largest;
 }
 
-Equilibrium examine(const Model& model, std::vector<double> weights, double repulsion) {
+Equilibrium examine(const SingleBlock& model, std::vector<double> weights, double repulsion) {
   std::vector<double> d(weights.size());
   static_loss(model, weights.data(), d.data(), repulsion);
   Equilibrium result{{},
@@ -154,7 +154,7 @@ Equilibrium examine(const Model& model, std::vector<double> weights, double repu
   return result;
 }
 
-std::optional<Equilibrium> interior_nearby(const Model& model, const std::vector<double>& weights, double repulsion) {
+std::optional<Equilibrium> interior_nearby(const SingleBlock& model, const std::vector<double>& weights, double repulsion) {
   constexpr double support = 0.02, near = 0.05, saddle = -1e-4;
   constexpr int most_steps = 30;
   const double flat = 1e-9 * std::min(1.0, model.gamma * model.beta);  // heads that share a key trade value weight at no cost
@@ -186,7 +186,7 @@ std::optional<Equilibrium> interior_nearby(const Model& model, const std::vector
   return found;
 }
 
-std::vector<int> one_hot_heads(const Model& model, const std::vector<double>& weights) {
+std::vector<int> one_hot_heads(const SingleBlock& model, const std::vector<double>& weights) {
   std::vector<int> selection(model.heads, -1);
   for (int h = 0; h < model.heads; ++h)
     for (int r = 0; r < model.phases(); ++r)
@@ -198,7 +198,7 @@ std::vector<int> one_hot_heads(const Model& model, const std::vector<double>& we
   return selection;
 }
 
-Equilibrium static_limit(const Model& model, double kappa, std::vector<double> bias, double repulsion) {
+Equilibrium static_limit(const SingleBlock& model, double kappa, std::vector<double> bias, double repulsion) {
   IntegrateOptions options;
   options.until = 1e12;
   options.rtol = 1e-6;  // the end is examined on its own, so the way there need not be more accurate
@@ -210,7 +210,7 @@ Equilibrium static_limit(const Model& model, double kappa, std::vector<double> b
   return examine(model, static_weights(model, y), repulsion);
 }
 
-std::optional<Equilibrium> interior_limit(const Model& model, double kappa, std::vector<double> bias,
+std::optional<Equilibrium> interior_limit(const SingleBlock& model, double kappa, std::vector<double> bias,
                                           const std::vector<double>& weights, double repulsion) {
   constexpr double near = 0.2;
   Equilibrium limit = static_limit(model, kappa, std::move(bias), repulsion);

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "model/model.hpp"
+#include "model/single_block.hpp"
 
 namespace phaselock {
 
@@ -30,28 +30,28 @@ struct Equilibrium {
 };
 
 /// Examines weights [2][H][S] as a candidate equilibrium; a position belongs to a gate's support if its weight is above 1e-6.
-Equilibrium examine(const Model& model, std::vector<double> weights, double repulsion = 0.0);
+Equilibrium examine(const SingleBlock& model, std::vector<double> weights, double repulsion = 0.0);
 
 /// Smallest curvature of the static loss over the tangent space of the supports (weights above `support`); 1 if no gate is mixed.
-double support_curvature(const Model& model, const std::vector<double>& weights, double support, double repulsion = 0.0);
+double support_curvature(const SingleBlock& model, const std::vector<double>& weights, double support, double repulsion = 0.0);
 
 /// The interior minimum (is_interior) that Newton's method finds on the supports of `weights` (those above 0.02), if there is one
 /// within 0.05 of them and no higher in loss that a static flow which has slowed down there cannot leave: its curvature vanishes
 /// only where heads that share a key trade value weight at no cost, and however they trade it, it stays a minimum. (Along such a
 /// family of minima a flow drifts for ever in log time, and where only a part of them are minima it may find the way out.) Nothing
 /// says that there is none elsewhere, or at other supports.
-std::optional<Equilibrium> interior_nearby(const Model& model, const std::vector<double>& weights, double repulsion = 0.0);
+std::optional<Equilibrium> interior_nearby(const SingleBlock& model, const std::vector<double>& weights, double repulsion = 0.0);
 
 /// Key offsets of the heads whose key and value an interior minimum leaves one-hot, however heads that share a key trade value
 /// weight; -1 for the others. [H]
-std::vector<int> one_hot_heads(const Model& model, const std::vector<double>& weights);
+std::vector<int> one_hot_heads(const SingleBlock& model, const std::vector<double>& weights);
 
 /// Follows the static flow from `bias` to t = 1e12 with the stiff stepper and examines the end.
-Equilibrium static_limit(const Model& model, double kappa, std::vector<double> bias, double repulsion = 0.0);
+Equilibrium static_limit(const SingleBlock& model, double kappa, std::vector<double> bias, double repulsion = 0.0);
 
 /// That limit, if it is an interior minimum within 0.2 of `weights`, where the gates are: the valley floor towards the limit is
 /// crossed in log time only.
-std::optional<Equilibrium> interior_limit(const Model& model, double kappa, std::vector<double> bias,
+std::optional<Equilibrium> interior_limit(const SingleBlock& model, double kappa, std::vector<double> bias,
                                           const std::vector<double>& weights, double repulsion = 0.0);
 
 }  // namespace phaselock

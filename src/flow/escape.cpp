@@ -8,7 +8,7 @@
 
 namespace phaselock {
 
-double largest_key_weight(const Model& model, const double* key_bias) {
+double largest_key_weight(const SingleBlock& model, const double* key_bias) {
   double largest = 0.0;
   for (int h = 0; h < model.heads; ++h) {
     const double* b = key_bias + h * model.positions;
@@ -20,7 +20,7 @@ double largest_key_weight(const Model& model, const double* key_bias) {
   return largest;
 }
 
-double escape_in_step(const Model& model, const StepEnd& from, const StepEnd& to) {
+double escape_in_step(const SingleBlock& model, const StepEnd& from, const StepEnd& to) {
   const double threshold = escape_weight(model), step = to.s - from.s;
   std::vector<double> key(model.branch_rows());
   const auto excess = [&](double x) {

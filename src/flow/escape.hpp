@@ -2,15 +2,15 @@
 // over all heads and offsets reaches (1 + 1/n)/2, n = S - 1.
 #pragma once
 
-#include "model/model.hpp"
+#include "model/single_block.hpp"
 
 namespace phaselock {
 
 /// (1 + 1/n)/2, half way from uniform over the n positions that queries ask for to one-hot.
-inline double escape_weight(const Model& model) { return 0.5 * (1.0 + 1.0 / model.phases()); }
+inline double escape_weight(const SingleBlock& model) { return 0.5 * (1.0 + 1.0 / model.phases()); }
 
 /// Largest weight over the key biases [H][S].
-double largest_key_weight(const Model& model, const double* key_bias);
+double largest_key_weight(const SingleBlock& model, const double* key_bias);
 
 /// One end of a step in log time s = log(1 + t).
 struct StepEnd {
@@ -21,6 +21,6 @@ struct StepEnd {
 
 /// The time t at which the largest key weight reaches escape_weight within a step that starts below it and ends at or above it, by
 /// Hermite's cubic through both ends. Error O(step^4); for steps of the flows' default tolerances below 1e-3 of t.
-double escape_in_step(const Model& model, const StepEnd& from, const StepEnd& to);
+double escape_in_step(const SingleBlock& model, const StepEnd& from, const StepEnd& to);
 
 }  // namespace phaselock

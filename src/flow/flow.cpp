@@ -37,7 +37,7 @@ std::string_view name(FlowOutcome outcome) {
   return "";
 }
 
-FlowResult static_flow(const Model& model, double kappa, std::vector<double> bias, const FlowOptions& options,
+FlowResult static_flow(const SingleBlock& model, double kappa, std::vector<double> bias, const FlowOptions& options,
                        const Coordination& coordination) {
   validate(model);
   validate(model, coordination);
@@ -45,7 +45,7 @@ FlowResult static_flow(const Model& model, double kappa, std::vector<double> bia
   const std::size_t count = bias.size();
   const auto parameters = [count](const State& y) { return std::span<const double>(y.data(), count); };
   const double end = options.integration.until, repulsion = coordination.repulsion;
-  const auto stage = [&](const Model& of, double until) {
+  const auto stage = [&](const SingleBlock& of, double until) {
     const StaticField system{of, static_speed(of, kappa), repulsion};
     return Stage{until, system.velocity(), system.jacobian(),
                  [of, repulsion](const State& y) { return static_bias_loss<double>(of, y.data(), nullptr, repulsion); }};
@@ -56,6 +56,7 @@ FlowResult static_flow(const Model& model, double kappa, std::vector<double> bia
   stages.push_back(stage(model, end));
   const Problem problem{
       .model = model,
+      .block = model,
       .kappa = kappa,
       .exact = true,
       .parameters = count,
@@ -101,6 +102,7 @@ FlowResult table_flow(Loss& loss, GateClass gate_class, std::vector<double> tabl
   };
   const Problem problem{
       .model = model,
+      .block = single_block(model),
       .kappa = geometry.kappa(),
       .exact = geometry.is_exact() && gate_class == GateClass::linear,
       .parameters = count,

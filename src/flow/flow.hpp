@@ -108,7 +108,7 @@ struct FlowResult {
 /// plain model's; `conserved_drift` and `energy_residual` are about what the flow descends, `equilibrium` about the last of it; no
 /// trapping box is proved under a repulsion. The start is the caller's, see coordinated_bias. Throws DomainError for a bad shape,
 /// CheckpointMismatch, Interrupted.
-FlowResult static_flow(const Model& model, double kappa, std::vector<double> bias, const FlowOptions& options,
+FlowResult static_flow(const SingleBlock& model, double kappa, std::vector<double> bias, const FlowOptions& options,
                        const Coordination& coordination = {});
 
 /// Flow of gate tables from `tables` [2][H][S][N] under `loss`, of the sampled contexts: dG/dt = -(dLoss/dG) K.

@@ -15,13 +15,13 @@ double largest_eigenvalue(double a, double b, double d) { return (a + d) / 2 + s
 
 }  // namespace
 
-double saddle_rate(const Model& model, double c) {
+double saddle_rate(const SingleBlock& model, double c) {
   const double n = model.phases();
   const double w = attention(model, 1.0 / n).w, w1 = w_slope(model, w), w2 = w_curvature(model, w);
   return c * model.beta / (n * n * n) * largest_eigenvalue(w2 / n, w1, 0.0);
 }
 
-double escape_correction(const Model& model) {
+double escape_correction(const SingleBlock& model) {
   const double n = model.phases();
   const double w = attention(model, 1.0 / n).w, w1 = w_slope(model, w), w2 = w_curvature(model, w);
   const double w3 = model.gamma * (w2 * (1.0 - 2.0 * w) - 2.0 * w1 * w1);
@@ -33,12 +33,13 @@ double escape_correction(const Model& model) {
   return fX * by_key + fY * by_value;
 }
 
-HeadModes head_mode_rates(const Model& model, double c) {
+HeadModes head_mode_rates(const SingleBlock& model, double c) {
   const double n = model.phases(), L = model.blocks, H = model.heads, N = model.vocabulary, beta = model.beta;
   const auto [w, o] = attention(model, 1.0 / n);
   const double w1 = w_slope(model, w), w2 = w_curvature(model, w);
   // Probabilities at the saddle of a token in the query's block (po) and in another block (pt).
   const double right = std::exp(beta * H * w / n), other = std::exp(beta * H * o / n);
+  // The definition's Z, each kind of token counted once; tested against the static loss's second derivatives (rates_test).
   const double Z = N - L * model.positions + L + n * right + (L - 1) * n * other;
   const double po = right / Z, pt = other / Z, dl = po - pt;
   const double A = w2 / n * (1 - n * dl);
@@ -48,7 +49,7 @@ HeadModes head_mode_rates(const Model& model, double c) {
           f * largest_eigenvalue(A - H * beta * w1 * w1 * Xi, w1, -H * n * beta * (w * w * po + (L - 1) * o * o * pt))};
 }
 
-std::vector<double> late_time_constants(const Model& model, double kappa, std::span<const int> selection) {
+std::vector<double> late_time_constants(const SingleBlock& model, double kappa, std::span<const int> selection) {
   const int H = model.heads, S = model.positions;
   std::vector<double> weights(2 * model.branch_rows(), 0.0), d(weights.size());
   for (int h = 0; h < H; ++h) {
@@ -72,7 +73,7 @@ std::vector<double> late_time_constants(const Model& model, double kappa, std::s
   return constants;
 }
 
-double late_time_constant(const Model& model, double kappa, std::span<const int> selection) {
+double late_time_constant(const SingleBlock& model, double kappa, std::span<const int> selection) {
   const std::vector<double> constants = late_time_constants(model, kappa, selection);
   return *std::max_element(constants.begin(), constants.end());
 }

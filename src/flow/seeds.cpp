@@ -23,13 +23,13 @@ bool ensemble_serves(const SeedOptions& seeds) {
 }
 
 /// The end of a flow at an interior minimum.
-SeedEnd interior_end(const Model& model, const Equilibrium& limit, double t, double escape, double residual) {
+SeedEnd interior_end(const SingleBlock& model, const Equilibrium& limit, double t, double escape, double residual) {
   return {FlowOutcome::interior, t, escape, residual, one_hot_heads(model, limit.weights)};
 }
 
 class Seeds {
  public:
-  Seeds(const Model& model, double kappa, const SeedOptions& options, std::uint64_t first, std::int64_t count)
+  Seeds(const SingleBlock& model, double kappa, const SeedOptions& options, std::uint64_t first, std::int64_t count)
       : model_(model), kappa_(kappa), options_(options), first_(first), ends_(std::size_t(count)) {}
 
   std::vector<SeedEnd> run() && {
@@ -72,7 +72,7 @@ class Seeds {
 
   /// Runs the flows that stand somewhere, and leaves there those for which settled(seed, flow), asked about every end, is false.
   template <class Settled>
-  void run(const Model& model, const EnsembleOptions& options, const Settled& settled) {
+  void run(const SingleBlock& model, const EnsembleOptions& options, const Settled& settled) {
     std::vector<Standing> rest;
     options_.ensemble(
         model, kappa_, std::int64_t(standing_.size()),
@@ -138,7 +138,7 @@ class Seeds {
     return {flow.outcome, flow.t, flow.escape, flow.gates.residual, std::move(flow.gates.selection)};
   }
 
-  const Model& model_;
+  const SingleBlock& model_;
   double kappa_;
   const SeedOptions& options_;
   std::uint64_t first_;
@@ -148,7 +148,7 @@ class Seeds {
 
 }  // namespace
 
-std::vector<SeedEnd> static_seeds(const Model& model, double kappa, const SeedOptions& options, std::uint64_t first,
+std::vector<SeedEnd> static_seeds(const SingleBlock& model, double kappa, const SeedOptions& options, std::uint64_t first,
                                   std::int64_t count) {
   validate(model);
   validate(model, options.coordination);

@@ -30,7 +30,7 @@ struct SeedOptions {
 /// that do not, one by one with static_flow, which finds out why. Each seed's end depends on its own number, the options and the
 /// CPU's instruction set only, not on its neighbours: any of them can be redone alone, bit for bit. Throws Interrupted when asked
 /// to stop, DomainError unless count >= 0 and rho > 0.
-std::vector<SeedEnd> static_seeds(const Model& model, double kappa, const SeedOptions& options, std::uint64_t first,
+std::vector<SeedEnd> static_seeds(const SingleBlock& model, double kappa, const SeedOptions& options, std::uint64_t first,
                                   std::int64_t count);
 
 }  // namespace phaselock

@@ -12,7 +12,7 @@ namespace phaselock {
 
 /// State: biases [2][H][S], then E.
 struct StaticField {
-  Model model;
+  SingleBlock model;
   double c;                ///< kappa + 1/N
   double repulsion = 0.0;  ///< in Loss, see static_loss
 

@@ -62,15 +62,15 @@ std::optional<TrappingProof> Watch::proof(const State& y, const GateObservation&
 }
 
 bool Watch::at_interior(const State& y, const GateObservation& gates) {
-  if (!problem_.exact || selected(gates)) return false;
-  result_.equilibrium = interior_limit(problem_.model, problem_.kappa, problem_.bias(y), gates.weights, problem_.repulsion);
+  if (!problem_.exact || !problem_.block || selected(gates)) return false;
+  result_.equilibrium = interior_limit(*problem_.block, problem_.kappa, problem_.bias(y), gates.weights, problem_.repulsion);
   return result_.equilibrium.has_value();
 }
 
 void Watch::watch_escape(double t, const State& y) {
-  if (problem_.tokens > 1 || !std::isnan(result_.escape)) return;
+  if (problem_.tokens > 1 || !problem_.block || !std::isnan(result_.escape)) return;
   const double s = std::log1p(t);
-  if (largest_key_weight(problem_.model, y.data()) < escape_weight(problem_.model)) {
+  if (largest_key_weight(*problem_.block, y.data()) < escape_weight(*problem_.block)) {
     before_escape_ = y;
     before_escape_s_ = s;
   } else if (before_escape_.empty()) {
@@ -84,7 +84,7 @@ void Watch::watch_escape(double t, const State& y) {
     };
     const State from = velocity(before_escape_, before_escape_s_), to = velocity(y, s);
     result_.escape =
-        escape_in_step(problem_.model, {before_escape_s_, before_escape_.data(), from.data()}, {s, y.data(), to.data()});
+        escape_in_step(*problem_.block, {before_escape_s_, before_escape_.data(), from.data()}, {s, y.data(), to.data()});
   }
 }
 
@@ -95,12 +95,12 @@ bool Watch::trapped(const State& y, const GateObservation& gates) {
 bool Watch::looks_interior(double t, const State& y, const GateObservation& gates) {
   constexpr double still = 0.1, first_look = 10.0, support = 0.02;
   const double s = std::log1p(t);
-  if (last_weights_.empty() || t < first_look || s < next_look_ || gates.residual < 2 * support) return false;
+  if (!problem_.block || last_weights_.empty() || t < first_look || s < next_look_ || gates.residual < 2 * support) return false;
   double speed = 0.0;
   for (std::size_t k = 0; k < gates.weights.size(); ++k) speed = std::max(speed, std::abs(gates.weights[k] - last_weights_[k]));
   if (speed > still * (s - last_s_)) return false;
   next_look_ = s + look_every_;
-  if (support_curvature(problem_.model, gates.weights, support, problem_.repulsion) <= -1e-4) return false;
+  if (support_curvature(*problem_.block, gates.weights, support, problem_.repulsion) <= -1e-4) return false;
   if (at_interior(y, gates)) return true;
   if (problem_.tokens == 1) look_every_ *= 2.0;  // the limit of static gates is the same from later on, and dear
   return false;

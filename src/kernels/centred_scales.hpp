@@ -6,23 +6,24 @@
 // polynomial of low degree; the slot's exponential f and the query's g are shared by many pairs. The few slots of the query's
 // own block are taken as they are: beta sum_h w_h v_h is within `shift` of `shift`. So with Z held as Z e^-shift
 //     Z = outside + g sum_j f_j P_j + sum_r e^(beta sum_h w_h v_h - shift).
+// The kernels have this form of the definition's Z for its speed and are tested against the definition (kernels_test).
 #pragma once
 
 #include <cmath>
 
 #include "kernels/short_exp.hpp"
-#include "model/model.hpp"
+#include "model/single_block.hpp"
 
 namespace phaselock {
 
 struct CentredScales {
-  explicit CentredScales(const Model& m)
+  explicit CentredScales(const SingleBlock& m)
       : model(m),
         o_mid(0.5 * (attention(m, 0.0).o + attention(m, 1.0).o)),
         w_mid(0.5 * (attention(m, 0.0).w + attention(m, 1.0).w)),
         off_reach(0.5 * m.beta * m.heads * (attention(m, 0.0).o - o_mid)),
         shift(0.5 * m.beta * m.heads * attention(m, 1.0).w),
-        outside((m.vocabulary - m.slots()) * std::exp(-shift)),
+        outside(m.outside() * std::exp(-shift)),
         g_mid(std::exp(0.5 * m.beta * m.heads * o_mid - shift)),
         products_fit(shift < 100.0),
         off_pair(off_reach),
@@ -30,7 +31,7 @@ struct CentredScales {
         off_slot(0.5 * m.beta * m.heads * o_mid),
         centred_w(centred_attention(m, w_mid)) {}
 
-  Model model;
+  SingleBlock model;
   double o_mid, w_mid;  ///< centres of o and w
   double off_reach;     ///< largest |beta sum_h do_h dv_h|
   double shift;         ///< Z is held as Z e^-shift, so that it neither overflows nor vanishes
@@ -43,7 +44,7 @@ struct CentredScales {
  private:
   /// w has its nearest poles at u = (log(L - 1) +- i pi) / gamma, so that the error falls twelvefold or faster from degree to
   /// degree. It is measured halfway between the points of interpolation, where it is largest.
-  static Polynomial centred_attention(const Model& m, double middle) {
+  static Polynomial centred_attention(const SingleBlock& m, double middle) {
     constexpr double tolerance = 1e-15;
     const auto w = [&m, middle](long double t) { return attention(m, 0.5L + t).w - middle; };
     for (int degree = 8;; ++degree) {

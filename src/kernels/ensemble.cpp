@@ -121,7 +121,7 @@ double order_8_factor(double error) { return 1.0 / std::sqrt(std::sqrt(std::sqrt
 
 class LaneEnsemble {
  public:
-  LaneEnsemble(const Model& model, double kappa, const EnsembleOptions& options)
+  LaneEnsemble(const SingleBlock& model, double kappa, const EnsembleOptions& options)
       : model_(model),
         options_(options),
         end_(std::log1p(options.until)),
@@ -269,7 +269,7 @@ class LaneEnsemble {
   /// The step, made to land on the end if it comes close to it or passes it.
   double shortened(std::size_t lane, double step) const { return s_[lane] + step * (1.0 + 1e-3) >= end_ ? end_ - s_[lane] : step; }
 
-  const Model& model_;
+  const SingleBlock& model_;
   EnsembleOptions options_;
   double end_;  ///< log time of the end
   std::unique_ptr<EnsembleKernel> kernel_;
@@ -285,8 +285,9 @@ class LaneEnsemble {
 
 }  // namespace
 
-void static_ensemble(const Model& model, double kappa, std::int64_t count, const std::function<EnsembleStart(std::int64_t)>& start,
-                     const EnsembleOptions& options, const std::function<void(std::int64_t, EnsembleFlow&&)>& finish) {
+void static_ensemble(const SingleBlock& model, double kappa, std::int64_t count,
+                     const std::function<EnsembleStart(std::int64_t)>& start, const EnsembleOptions& options,
+                     const std::function<void(std::int64_t, EnsembleFlow&&)>& finish) {
   LaneEnsemble(model, kappa, options).run(count, start, finish);
 }
 

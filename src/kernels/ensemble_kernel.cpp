@@ -25,7 +25,7 @@ namespace HWY_NAMESPACE {
 template <class Shape>
 class Kernel final : public EnsembleKernel {
  public:
-  Kernel(const Model& model, double c, double repulsion)
+  Kernel(const SingleBlock& model, double c, double repulsion)
       : model_(model),
         shape_(model),
         c_(c),
@@ -106,7 +106,7 @@ class Kernel final : public EnsembleKernel {
     (largest_key + 0.0 * all).store(peaks.key);
   }
 
-  const Model& model_;
+  const SingleBlock& model_;
   Shape shape_;
   double c_, repulsion_;
   hwy::AlignedFreeUniquePtr<double[]> memory_;
@@ -114,7 +114,7 @@ class Kernel final : public EnsembleKernel {
   StaticForm<Pack, Shape> form_;
 };
 
-EnsembleKernel* new_kernel(const Model& model, double c, double repulsion) {
+EnsembleKernel* new_kernel(const SingleBlock& model, double c, double repulsion) {
   if (model.heads == 3 && model.positions == 4) return new Kernel<FixedShape<3, 4>>(model, c, repulsion);
   return new Kernel<AnyShape>(model, c, repulsion);
 }
@@ -131,7 +131,7 @@ namespace phaselock {
 HWY_EXPORT(new_kernel);
 HWY_EXPORT(target_name);
 
-std::unique_ptr<EnsembleKernel> ensemble_kernel(const Model& model, double c, double repulsion) {
+std::unique_ptr<EnsembleKernel> ensemble_kernel(const SingleBlock& model, double c, double repulsion) {
   return std::unique_ptr<EnsembleKernel>(HWY_DYNAMIC_DISPATCH(new_kernel)(model, c, repulsion));
 }
 

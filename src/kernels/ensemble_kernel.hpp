@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "model/model.hpp"
+#include "model/single_block.hpp"
 
 namespace phaselock {
 
@@ -44,7 +44,7 @@ class EnsembleKernel {
 
 /// Kernel of the best instruction set the CPU has. c = kappa + 1/N, Loss with the repulsion of static_loss; `model` must outlive
 /// it.
-std::unique_ptr<EnsembleKernel> ensemble_kernel(const Model& model, double c, double repulsion = 0.0);
+std::unique_ptr<EnsembleKernel> ensemble_kernel(const SingleBlock& model, double c, double repulsion = 0.0);
 
 /// Name of that instruction set, for example "AVX2".
 std::string ensemble_target();

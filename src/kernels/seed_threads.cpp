@@ -12,7 +12,7 @@
 
 namespace phaselock {
 
-std::vector<SeedRecord> static_seeds_in_threads(const Model& model, double kappa, SeedOptions options, std::uint64_t first,
+std::vector<SeedRecord> static_seeds_in_threads(const SingleBlock& model, double kappa, SeedOptions options, std::uint64_t first,
                                                 std::int64_t count, const std::function<void(std::int64_t)>& progress) {
   if (count < 1) throw DomainError(fmt::format("{} seeds: at least 1 is needed", count));
   options.ensemble = static_ensemble;

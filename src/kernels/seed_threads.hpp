@@ -14,7 +14,7 @@ namespace phaselock {
 /// (static_ensemble, whatever `options.ensemble` is). The bits depend neither on the number of threads nor on how the seeds are
 /// divided. No seed is marked as certified. `progress` is told the number of seeds done (from any thread, one call at a time).
 /// Throws Interrupted when asked to stop, DomainError unless count >= 1 and rho > 0.
-std::vector<SeedRecord> static_seeds_in_threads(const Model& model, double kappa, SeedOptions options, std::uint64_t first,
+std::vector<SeedRecord> static_seeds_in_threads(const SingleBlock& model, double kappa, SeedOptions options, std::uint64_t first,
                                                 std::int64_t count, const std::function<void(std::int64_t)>& progress = {});
 
 }  // namespace phaselock

@@ -46,8 +46,9 @@ bool moments_win(const CentredScales& scales, const MomentPlan& plan) {
 }  // namespace
 
 LossMethod loss_method(const Model& model, const Geometry& geometry) {
-  if (!geometry.is_exact() || model.heads > TokenLines::most_heads) return {"definition"};
-  const CentredScales scales(model);
+  const std::optional<SingleBlock> block = single_block(model);
+  if (!block || !geometry.is_exact() || model.heads > TokenLines::most_heads) return {"definition"};
+  const CentredScales scales(*block);
   const MomentPlan plan(scales);
   return moments_win(scales, plan) ? LossMethod{"moments", plan.degree, plan.remainder} : LossMethod{"pairs"};
 }
@@ -55,15 +56,16 @@ LossMethod loss_method(const Model& model, const Geometry& geometry) {
 TableLoss::TableLoss(const Model& model, const Geometry& geometry, const Contexts& contexts)
     : Loss(model, geometry, contexts), method_(loss_method(model, geometry)) {
   if (method_.name == "definition") return;
-  exponentials_.emplace(model);
-  scales_.emplace(model);
+  block_ = single_block(model);
+  exponentials_.emplace(*block_);
+  scales_.emplace(*block_);
 }
 
 double TableLoss::operator()(std::span<const double> tables, std::span<double> gradient) {
   const double weight = 1.0 / double(contexts().size());
-  if (exponentials_ && exponentiate(model(), tables, *exponentials_)) {
+  if (exponentials_ && exponentiate(*block_, tables, *exponentials_)) {
     const double loss = sum_by_kernels(!gradient.empty());
-    if (!gradient.empty()) lines_to_tables(model(), gradients_[0], weight, gradient);
+    if (!gradient.empty()) lines_to_tables(*block_, gradients_[0], weight, gradient);
     return weight * loss;
   }
   const double loss = sum_by_chunks(tables, gradient);
@@ -96,7 +98,7 @@ double TableLoss::sum_by_kernels(bool gradient) {
   const bool by_moments = method_.name == "moments";
   const bool within = by_moments && model().blocks >= long_blocks;  // threads share each context rather than the list of contexts
   const std::size_t count = contexts().size(), chunks = within ? 1 : chunks_of(count);
-  while (gradient && gradients_.size() < chunks) gradients_.emplace_back(model());
+  while (gradient && gradients_.size() < chunks) gradients_.emplace_back(*block_);
   if (by_moments) memory_.resize(chunks);
   std::vector<double> losses(chunks, 0.0);
   for_each_chunk(count, chunks, [&](std::size_t chunk, std::size_t first, std::size_t last) {

@@ -41,7 +41,8 @@ class TableLoss final : public Loss {
   double sum_by_kernels(bool gradient);
 
   LossMethod method_;
-  std::optional<TokenLines> exponentials_;  ///< if the method is a kernel's
+  std::optional<SingleBlock> block_;        ///< the model, if the method is a kernel's
+  std::optional<TokenLines> exponentials_;  ///< likewise
   std::optional<CentredScales> scales_;     ///< likewise
   std::vector<TokenLines> gradients_;       ///< of each chunk, once gradients have been asked for
   std::vector<KeptMemory> memory_;          ///< of each chunk, if the method is the moments'

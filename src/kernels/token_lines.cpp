@@ -129,7 +129,7 @@ namespace phaselock {
 HWY_EXPORT(ToLines);
 HWY_EXPORT(ToTables);
 
-TokenLines::TokenLines(const Model& model)
+TokenLines::TokenLines(const SingleBlock& model)
     : width(width_of(model.heads)),
       size(std::size_t(model.positions) * model.vocabulary * width),
       numbers(hwy::AllocateAligned<double>(size)) {
@@ -139,11 +139,11 @@ TokenLines::TokenLines(const Model& model)
 
 namespace {
 
-std::size_t stretches(const Model& model) { return model.positions * ((model.vocabulary + stretch - 1) / stretch); }
+std::size_t stretches(const SingleBlock& model) { return model.positions * ((model.vocabulary + stretch - 1) / stretch); }
 
 /// Calls body(k, stretch) for all stretches, in threads.
 template <class Body>
-void for_each_stretch(const Model& model, const TokenLines& lines, Body body) {
+void for_each_stretch(const SingleBlock& model, const TokenLines& lines, Body body) {
   constexpr std::size_t cached = std::size_t(2) << 20;  // numbers
   const std::size_t N = model.vocabulary, S = model.positions, of_offset = stretches(model) / S;
   tbb::parallel_for(std::size_t(0), stretches(model), [&](std::size_t k) {
@@ -155,7 +155,7 @@ void for_each_stretch(const Model& model, const TokenLines& lines, Body body) {
 
 }  // namespace
 
-bool exponentiate(const Model& model, std::span<const double> tables, TokenLines& lines) {
+bool exponentiate(const SingleBlock& model, std::span<const double> tables, TokenLines& lines) {
   constexpr double far = 300.0, most_spread = 2.0 * far;  // e^far neither overflows nor vanishes in products with a few others
   const std::size_t gates = 2 * model.heads;
   std::vector<Extremes> of_stretches(stretches(model) * gates), range(gates);
@@ -178,7 +178,7 @@ bool exponentiate(const Model& model, std::span<const double> tables, TokenLines
   return true;
 }
 
-void lines_to_tables(const Model& model, const TokenLines& lines, double factor, std::span<double> tables) {
+void lines_to_tables(const SingleBlock& model, const TokenLines& lines, double factor, std::span<double> tables) {
   for_each_stretch(model, lines, [&](std::size_t, const Stretch& s) {
     HWY_DYNAMIC_DISPATCH(ToTables)(lines.numbers.get(), factor, s, tables.data());
   });

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <span>
 
-#include "model/model.hpp"
+#include "model/single_block.hpp"
 
 namespace phaselock {
 
@@ -19,7 +19,7 @@ struct TokenLines {
   /// 2 H rounded up to a multiple of grain.
   static constexpr int width_of(int heads) { return (2 * heads + grain - 1) / grain * grain; }
 
-  explicit TokenLines(const Model& model);  ///< all zero
+  explicit TokenLines(const SingleBlock& model);  ///< all zero
 
   int width;                                    ///< width_of(H)
   std::size_t size;                             ///< S N width
@@ -29,9 +29,9 @@ struct TokenLines {
 /// lines = e^(G - shift) of tables [2][H][S][N], shift a number for each gate: a gate's softmax is then a quotient of sums. False
 /// where that would not serve: a number is not finite, or a gate spreads over more than 600 and its quotients would be lost; the
 /// lines are then of no use.
-bool exponentiate(const Model& model, std::span<const double> tables, TokenLines& lines);
+bool exponentiate(const SingleBlock& model, std::span<const double> tables, TokenLines& lines);
 
 /// tables = factor * lines, in the arrangement [2][H][S][N].
-void lines_to_tables(const Model& model, const TokenLines& lines, double factor, std::span<double> tables);
+void lines_to_tables(const SingleBlock& model, const TokenLines& lines, double factor, std::span<double> tables);
 
 }  // namespace phaselock

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <vector>
 
+#include "model/layout.hpp"
+
 namespace phaselock {
 
 namespace {
@@ -17,8 +19,6 @@ struct Readout {
   Eigen::VectorXd Z;                       ///< sum of the weights, [queries]
   double loss;                             ///< averaged over queries
 };
-
-int query_slot(const Model& model, int query) { return query / model.phases() * model.positions + query % model.phases(); }
 
 Eigen::MatrixXd context_columns(const Geometry& geometry, std::span<const Token> context) {
   const int N = geometry.vocabulary();
@@ -35,6 +35,8 @@ Eigen::MatrixXd context_columns(const Geometry& geometry, std::span<const Token>
 Readout read_out(const Model& model, const Geometry& geometry, std::span<const Token> context, const ContextGates& gates,
                  ShiftedExp exponentials) {
   const int L = model.blocks, S = model.positions, Q = model.queries();
+  const Layout layout = Layout::of(model);
+  const std::vector<int> queries = layout.queries();
   Readout out{context_columns(geometry, context),
               Eigen::MatrixXd(model.slots(), Q),
               {},
@@ -43,29 +45,31 @@ Readout read_out(const Model& model, const Geometry& geometry, std::span<const T
               Eigen::VectorXd(Q),
               0.0};
   for (int q = 0; q < Q; ++q)
-    for (int j = 0; j < model.slots(); ++j) out.overlap(j, q) = out.columns(context[j], query_slot(model, q));
+    for (int j = 0; j < model.slots(); ++j) out.overlap(j, q) = out.columns(context[j], queries[q]);
   for (int h = 0; h < model.heads; ++h) {
     Eigen::MatrixXd a(L, Q);
     for (int q = 0; q < Q; ++q) {
       const double* overlap = out.overlap.col(q).data();
       for (int l = 0; l < L; ++l) {  // scores gamma sum_r pK(r) K[q, x_lr]
         const double* p = &gates.key[gate_index(model, h, l, 0)];
+        const Window window = layout.tokens(l, h);
         double score = 0.0;
-        for (int r = 0; r < S; ++r) score += p[r] * overlap[l * S + r];
+        for (int r = 0; r < S; ++r) score += p[r] * overlap[window[r]];
         a(l, q) = model.gamma * score;
       }
       softmax(a.col(q).data(), L, a.col(q).data());
       double* m = out.m.col(q).data();
       for (int l = 0; l < L; ++l) {
         const double* p = &gates.value[gate_index(model, h, l, 0)];
-        for (int r = 0; r < S; ++r) m[l * S + r] += a(l, q) * p[r];
+        const Window window = layout.tokens(l, h);
+        for (int r = 0; r < S; ++r) m[window[r]] += a(l, q) * p[r];
       }
     }
     out.attention.push_back(std::move(a));
   }
   out.weight.noalias() = model.beta * out.columns * out.m;  // the logits
   for (int q = 0; q < Q; ++q) {
-    const double answer = out.weight(context[query_slot(model, q) + 1], q);
+    const double answer = out.weight(context[layout.answer(queries[q])], q);
     const auto [top, sum] = exponentials({out.weight.col(q).data(), std::size_t(model.vocabulary)});
     out.Z(q) = sum;
     out.loss += (std::log(sum) + top - answer) / Q;
@@ -84,11 +88,13 @@ Eigen::MatrixXd dense_answer_probabilities(const Model& model, const Geometry& g
 double dense_context_loss(const Model& model, const Geometry& geometry, std::span<const Token> context, const ContextGates& gates,
                           ContextGates* gradient, ShiftedExp exponentials) {
   const int L = model.blocks, S = model.positions, Q = model.queries();
+  const Layout layout = Layout::of(model);
+  const std::vector<int> queries = layout.queries();
   Readout out = read_out(model, geometry, context, gates, exponentials);
   if (!gradient) return out.loss;
   *gradient = ContextGates(model);
   // dLoss/dlogits = (weight / Z - 1{answer}) / Q, pulled back through the product to m.
-  for (int q = 0; q < Q; ++q) out.weight(context[query_slot(model, q) + 1], q) -= out.Z(q);
+  for (int q = 0; q < Q; ++q) out.weight(context[layout.answer(queries[q])], q) -= out.Z(q);
   Eigen::MatrixXd dm(model.slots(), Q);
   dm.noalias() = out.columns.transpose() * out.weight;
   dm *= (model.beta / Q * out.Z.cwiseInverse()).asDiagonal();
@@ -100,16 +106,18 @@ double dense_context_loss(const Model& model, const Geometry& geometry, std::spa
       for (int l = 0; l < L; ++l) {
         const double* p = &gates.value[gate_index(model, h, l, 0)];
         double* dp = &gradient->value[gate_index(model, h, l, 0)];
+        const Window window = layout.tokens(l, h);
         da[l] = 0.0;
         for (int r = 0; r < S; ++r) {
-          dp[r] += a[l] * d[l * S + r];
-          da[l] += d[l * S + r] * p[r];
+          dp[r] += a[l] * d[window[r]];
+          da[l] += d[window[r]] * p[r];
         }
       }
       softmax_pullback(a, da.data(), L, dscore.data());
       for (int l = 0; l < L; ++l) {
         double* dp = &gradient->key[gate_index(model, h, l, 0)];
-        for (int r = 0; r < S; ++r) dp[r] += model.gamma * dscore[l] * overlap[l * S + r];
+        const Window window = layout.tokens(l, h);
+        for (int r = 0; r < S; ++r) dp[r] += model.gamma * dscore[l] * overlap[window[r]];
       }
     }
   return out.loss;

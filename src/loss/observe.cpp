@@ -14,6 +14,7 @@
 #include "loss/dense_loss.hpp"
 #include "model/errors.hpp"
 #include "model/gates.hpp"
+#include "model/layout.hpp"
 
 namespace phaselock {
 
@@ -83,8 +84,8 @@ struct PhaseSums {
 };
 
 void add_query(const Model& model, const Query& query, PhaseSums& sums) {
-  const double answer = query.share[query.answer(model)];
-  const int outside = model.vocabulary - model.slots();
+  const double answer = query.share[query.answer];
+  const int outside = model.outside();
   Credit credit{answer, *std::max_element(query.share.begin(), query.share.end())};
   if (outside > 0) credit.top = std::max(credit.top, query.outside_share);
   for (const double share : query.share) credit.count(share);
@@ -178,6 +179,8 @@ PhaseCurve phase_curve_tables(const Model& model, const Geometry& geometry, std:
                               const Contexts& contexts, ShiftedExp exponentials) {
   constexpr int most_blocks = 256;  // a query's cost grows with the blocks too
   const int blocks = geometry.is_exact() ? std::min(model.blocks, most_blocks) : model.blocks;
+  const Layout layout = Layout::of(model);
+  const std::vector<int> queries = layout.queries();
   PhaseSums sums(model);
   ContextGates gates(model);
   for (std::size_t m = 0; m < contexts.size(); ++m) {
@@ -189,18 +192,17 @@ PhaseCurve phase_curve_tables(const Model& model, const Geometry& geometry, std:
       continue;
     }
     const Eigen::MatrixXd probability = dense_answer_probabilities(model, geometry, contexts[m], gates, exponentials);
-    for (int q = 0; q < model.queries(); ++q) {
-      const int block = q / model.phases(), phase = q % model.phases();
-      const double answer = probability(contexts[m][block * model.positions + phase + 1], q);
+    for (int q = 0; q < int(queries.size()); ++q) {
+      const double answer = probability(contexts[m][layout.answer(queries[q])], q);
       Credit credit{answer, probability.col(q).maxCoeff()};
       for (int z = 0; z < model.vocabulary; ++z) credit.count(probability(z, q));
-      sums.add(phase, -std::log(answer), answer, credit.accuracy());
+      sums.add(layout.phase(queries[q]), -std::log(answer), answer, credit.accuracy());
     }
   }
   return std::move(sums).curve(double(contexts.size()) * blocks);
 }
 
-PhaseCurve phase_curve_of_shape(const Model& model, std::span<const int> shape) {
+PhaseCurve phase_curve_of_shape(const SingleBlock& model, std::span<const int> shape) {
   const bool positive = std::all_of(shape.begin(), shape.end(), [](int heads) { return heads >= 1; });
   if (!positive || std::accumulate(shape.begin(), shape.end(), 0) != model.heads || int(shape.size()) > model.phases())
     throw DomainError(
@@ -213,7 +215,7 @@ PhaseCurve phase_curve_of_shape(const Model& model, std::span<const int> shape) 
   return phase_curve_weights(model, weights);
 }
 
-ShapeQuality shape_quality(const Model& model, std::span<const int> shape) {
+ShapeQuality shape_quality(const SingleBlock& model, std::span<const int> shape) {
   const PhaseCurve curve = phase_curve_of_shape(model, shape);
   const auto mean = [](const std::vector<double>& of) { return std::accumulate(of.begin(), of.end(), 0.0) / double(of.size()); };
   const auto least = [](const std::vector<double>& of) { return *std::min_element(of.begin(), of.end()); };

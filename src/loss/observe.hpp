@@ -7,6 +7,7 @@
 #include "loss/geometry.hpp"
 #include "loss/shifted_exp.hpp"
 #include "model/contexts.hpp"
+#include "model/single_block.hpp"
 
 namespace phaselock {
 
@@ -56,7 +57,7 @@ PhaseCurve phase_curve_tables(const Model& model, const Geometry& geometry, std:
 /// What a selection is worth at exact geometry depends on its occupancy shape alone (occupancy.hpp). Phases in the order of the
 /// shape, then those without heads. Throws DomainError unless the shape's numbers are at least 1, add up to H and are at most S - 1
 /// many.
-PhaseCurve phase_curve_of_shape(const Model& model, std::span<const int> shape);
+PhaseCurve phase_curve_of_shape(const SingleBlock& model, std::span<const int> shape);
 
 /// Means and worst values over the phases of such a curve.
 struct ShapeQuality {
@@ -64,6 +65,6 @@ struct ShapeQuality {
   double mean_probability, worst_probability;
   double mean_accuracy, worst_accuracy;
 };
-ShapeQuality shape_quality(const Model& model, std::span<const int> shape);
+ShapeQuality shape_quality(const SingleBlock& model, std::span<const int> shape);
 
 }  // namespace phaselock

@@ -29,16 +29,16 @@ Eigen::MatrixXd hessian(std::span<const double> at, const Eigen::MatrixXd& direc
 
 }  // namespace
 
-Eigen::MatrixXd weight_hessian(const Model& model, std::span<const double> weights, const Eigen::MatrixXd& directions,
+Eigen::MatrixXd weight_hessian(const SingleBlock& model, std::span<const double> weights, const Eigen::MatrixXd& directions,
                                double repulsion) {
   return hessian(weights, directions, [&](const Dual* x, Dual* gradient) { static_loss(model, x, gradient, repulsion); });
 }
 
-Eigen::MatrixXd weight_hessian(const Model& model, std::span<const double> weights, double repulsion) {
+Eigen::MatrixXd weight_hessian(const SingleBlock& model, std::span<const double> weights, double repulsion) {
   return weight_hessian(model, weights, Eigen::MatrixXd::Identity(weights.size(), weights.size()), repulsion);
 }
 
-Eigen::MatrixXd bias_hessian(const Model& model, std::span<const double> bias, double repulsion) {
+Eigen::MatrixXd bias_hessian(const SingleBlock& model, std::span<const double> bias, double repulsion) {
   return hessian(bias, Eigen::MatrixXd::Identity(bias.size(), bias.size()),
                  [&](const Dual* x, Dual* gradient) { static_bias_loss(model, x, gradient, repulsion); });
 }

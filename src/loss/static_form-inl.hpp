@@ -3,31 +3,34 @@
 
 /// Heads and positions as the loops see them: of any model, or known to the compiler.
 struct AnyShape {
-  explicit AnyShape(const Model& model) : heads(model.heads), positions(model.positions) {}
+  explicit AnyShape(const SingleBlock& model) : heads(model.heads), positions(model.positions) {}
   int heads, positions;
 };
 
 template <int H, int S>
 struct FixedShape {
-  explicit FixedShape(const Model&) {}
+  explicit FixedShape(const SingleBlock&) {}
   static constexpr int heads = H, positions = S;
 };
 
 /// Loss and gradient at exact geometry of one set of weights [2][H][S] at a time, in a workspace given by the caller.
 /// Z = N - L S + sum_r [ e^(beta sum_h w_h pV_h(r)) + (L - 1) e^(beta sum_h o_h pV_h(r)) ].
+/// This is the definition's Z with the L - 1 other blocks taken as one, and tested against it (loss_test).
 /// Scaling by e^(-beta H w1) keeps Z finite for beta H <= 700. The attention sums to one, o = (1 - w) / (L - 1), so that o is not
 /// needed beside w: sum_h o_h pV_h(r) = (sum_h pV_h(r) - sum_h w_h pV_h(r)) / (L - 1).
 template <class T, class Shape = AnyShape>
 class StaticForm {
  public:
   /// Numbers of T that the workspace holds.
-  static std::size_t workspace(const Model& m) { return std::size_t(m.phases()) * (m.heads + 2 * m.positions + 1) + m.positions; }
+  static std::size_t workspace(const SingleBlock& m) {
+    return std::size_t(m.phases()) * (m.heads + 2 * m.positions + 1) + m.positions;
+  }
 
-  StaticForm(const Model& model, T* work)
+  StaticForm(const SingleBlock& model, T* work)
       : model_(model),
         shape_(model),
         top_(model.beta * model.heads * attention(model, 1.0).w),  // any number near the largest logit serves
-        outside_(double(model.vocabulary - model.slots()) * std::exp(-top_)),
+        outside_(double(model.outside()) * std::exp(-top_)),
         others_(model.blocks - 1),
         w_(work),
         share_(w_ + std::size_t(model.phases()) * model.heads),
@@ -114,7 +117,7 @@ class StaticForm {
   }
 
  private:
-  const Model& model_;
+  const SingleBlock& model_;
   Shape shape_;
   double top_, outside_, others_;
   T* w_;      ///< [S - 1][H]
@@ -127,7 +130,7 @@ class StaticForm {
 /// one-hot at one offset, 0 if no two share any; 0 for one head. If `gradient` is not null, `factor` times its derivative with
 /// respect to the weights is added there.
 template <class T>
-T key_overlap(const Model& model, const T* weights, T* gradient, const T& factor = T(1.0)) {
+T key_overlap(const SingleBlock& model, const T* weights, T* gradient, const T& factor = T(1.0)) {
   const int H = model.heads, S = model.positions;
   T overlap(0.0);
   if (H < 2) return overlap;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "model/gates.hpp"
-#include "model/model.hpp"
+#include "model/single_block.hpp"
 
 namespace phaselock {
 
@@ -16,7 +16,7 @@ namespace ordinary {
 /// Loss of static gates at exact geometry, nats, and its total derivative with respect to the weights (all blocks move
 /// together). weights and gradient are [2][H][S], the gradient may be null. With `repulsion`, that times key_overlap is added.
 template <class T>
-T static_loss(const Model& model, const T* weights, T* gradient, double repulsion = 0.0) {
+T static_loss(const SingleBlock& model, const T* weights, T* gradient, double repulsion = 0.0) {
   std::vector<T> work(StaticForm<T>::workspace(model));
   StaticForm<T> form(model, work.data());
   form.see(weights);
@@ -28,7 +28,7 @@ T static_loss(const Model& model, const T* weights, T* gradient, double repulsio
 
 /// The same as a function of the biases [2][H][S], and its derivative dLoss/db if `gradient` is not null.
 template <class T>
-T static_bias_loss(const Model& model, const T* bias, T* gradient, double repulsion = 0.0) {
+T static_bias_loss(const SingleBlock& model, const T* bias, T* gradient, double repulsion = 0.0) {
   const std::size_t count = 2 * model.branch_rows();
   std::vector<T> weights(count), d(gradient ? count : 0);
   for (std::size_t row = 0; row < count; row += model.positions) softmax(bias + row, model.positions, weights.data() + row);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/errors.hpp"
+#include "model/layout.hpp"
 #include "model/random.hpp"
 
 namespace phaselock {
@@ -77,6 +78,7 @@ Contexts sample_balanced(const Model& model, std::size_t count, std::uint64_t se
   // residues of each class: so each token meets each offset L / g times.
   Contexts contexts(model.blocks, model.positions);
   const int N = model.vocabulary, L = model.blocks, S = model.positions;
+  const Layout layout = Layout::of(model);
   const int g = std::gcd(N, L), per_class = L / g;
   const std::size_t group = balanced_group(model), groups = balanced_count(model, count) / group;
   std::vector<Token> context(model.slots());
@@ -94,7 +96,7 @@ Contexts sample_balanced(const Model& model, std::size_t count, std::uint64_t se
     for (int r = 0; r < S; ++r) {
       for (int l = 0; l < L; ++l) classes[l] = l % g;
       choose_front(classes, classes.size(), stream);
-      for (int l = 0; l < L; ++l) residue[l * S + r] = residues[classes[l]][taken[classes[l]]++];
+      for (int l = 0; l < L; ++l) residue[layout.slot(l, r)] = residues[classes[l]][taken[classes[l]]++];
     }
     for (std::size_t m = 0; m < group; ++m) {
       for (int j = 0; j < model.slots(); ++j) context[j] = label[(residue[j] + m * L) % N];

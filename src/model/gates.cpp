@@ -2,18 +2,21 @@
 
 #include <algorithm>
 
+#include "model/layout.hpp"
 #include "model/random.hpp"
 
 namespace phaselock {
 
 namespace {
 
-/// Calls visit(branch weights, row index, gate index) for every gate (branch, head, block) of a context.
+/// Calls visit(branch, row index, gate index, window) for every gate (branch, head, block) of a context.
 template <class Visit>
 void for_each_gate(const Model& model, Visit visit) {
+  const Layout layout = Layout::of(model);
   for (int branch = 0; branch < 2; ++branch)
     for (int h = 0; h < model.heads; ++h)
-      for (int l = 0; l < model.blocks; ++l) visit(branch, row_index(model, branch, h, 0), gate_index(model, h, l, 0), l);
+      for (int l = 0; l < model.blocks; ++l)
+        visit(branch, row_index(model, branch, h, 0), gate_index(model, h, l, 0), layout.tokens(l, h));
 }
 
 }  // namespace
@@ -22,8 +25,8 @@ void gates_from_tables(const Model& model, std::span<const double> tables, std::
   const int S = model.positions;
   const std::size_t N = model.vocabulary;
   std::vector<double> logits(S);
-  for_each_gate(model, [&](int branch, std::size_t row, std::size_t gate, int block) {
-    for (int r = 0; r < S; ++r) logits[r] = tables[(row + r) * N + context[block * S + r]];
+  for_each_gate(model, [&](int branch, std::size_t row, std::size_t gate, Window window) {
+    for (int r = 0; r < S; ++r) logits[r] = tables[(row + r) * N + context[window[r]]];
     softmax(logits.data(), S, (branch == key_branch ? gates.key : gates.value).data() + gate);
   });
 }
@@ -33,11 +36,11 @@ void pull_back_to_tables(const Model& model, const ContextGates& gates, const Co
   const int S = model.positions;
   const std::size_t N = model.vocabulary;
   std::vector<double> dlogits(S);
-  for_each_gate(model, [&](int branch, std::size_t row, std::size_t gate, int block) {
+  for_each_gate(model, [&](int branch, std::size_t row, std::size_t gate, Window window) {
     const auto& p = branch == key_branch ? gates.key : gates.value;
     const auto& d = branch == key_branch ? dgates.key : dgates.value;
     softmax_pullback(p.data() + gate, d.data() + gate, S, dlogits.data());
-    for (int r = 0; r < S; ++r) dtables[(row + r) * N + context[block * S + r]] += weight * dlogits[r];
+    for (int r = 0; r < S; ++r) dtables[(row + r) * N + context[window[r]]] += weight * dlogits[r];
   });
 }
 
@@ -67,7 +70,7 @@ std::vector<double> static_weights(const Model& model, std::span<const double> b
 
 ContextGates equal_blocks(const Model& model, std::span<const double> weights) {
   ContextGates gates(model);
-  for_each_gate(model, [&](int branch, std::size_t row, std::size_t gate, int) {
+  for_each_gate(model, [&](int branch, std::size_t row, std::size_t gate, Window) {
     auto& p = branch == key_branch ? gates.key : gates.value;
     std::copy_n(weights.begin() + row, model.positions, p.begin() + gate);
   });

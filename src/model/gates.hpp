@@ -10,13 +10,16 @@
 
 namespace phaselock {
 
-/// The weights of every gate in one context: pK and pV, each [H][L][S] row-major.
-struct ContextGates {
-  std::vector<double> key, value;
+/// The weights of every gate in one context, numbers of type T: pK and pV, each [H][L][S] row-major.
+template <class T>
+struct GatesOf {
+  std::vector<T> key, value;
 
-  explicit ContextGates(const Model& model, double fill = 0.0)
+  explicit GatesOf(const Model& model, const T& fill = T(0.0))
       : key(model.gate_weights(), fill), value(model.gate_weights(), fill) {}
 };
+
+using ContextGates = GatesOf<double>;
 
 /// Place of weight (h, l, r) in a branch of ContextGates.
 inline std::size_t gate_index(const Model& model, int head, int block, int position) {

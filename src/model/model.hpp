@@ -18,10 +18,11 @@ struct Model {
   double gamma = 1.0;   ///< scale of the attention scores, in (0, 1]
   double beta = 1.0;    ///< scale of the logits, > 0
 
-  int slots() const { return blocks * positions; }                            ///< L S, tokens of a context
-  int phases() const { return positions - 1; }                                ///< S - 1, positions that can be queried
-  int queries() const { return blocks * phases(); }                           ///< L (S - 1)
-  int gate_weights() const { return heads * blocks * positions; }             ///< weights of one branch in one context
+  int slots() const { return blocks * positions; }                 ///< L S, tokens of a context
+  int outside() const { return vocabulary - slots(); }             ///< N - L S, tokens of the vocabulary that are not in a context
+  int phases() const { return positions - 1; }                     ///< S - 1, positions that can be queried
+  int queries() const { return blocks * phases(); }                ///< L (S - 1)
+  int gate_weights() const { return heads * blocks * positions; }  ///< weights of one branch in one context
   std::size_t branch_rows() const { return std::size_t(heads) * positions; }  ///< H S, gate rows of one branch
   std::size_t table_size() const { return 2 * branch_rows() * vocabulary; }   ///< 2 H S N, entries of all gate tables
 };

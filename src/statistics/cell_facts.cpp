@@ -36,7 +36,7 @@ std::vector<std::int64_t> counts_of(const std::vector<Shape>& shapes, const Seed
   return ordered;
 }
 
-std::vector<ShapeQuality> qualities_of(const Model& model, const std::vector<Shape>& shapes) {
+std::vector<ShapeQuality> qualities_of(const SingleBlock& model, const std::vector<Shape>& shapes) {
   std::vector<ShapeQuality> qualities;
   for (const Shape& shape : shapes) qualities.push_back(shape_quality(model, shape));
   return qualities;
@@ -73,7 +73,7 @@ Share::Share(std::int64_t n, std::int64_t all) : count(n), of(all) {
   if (of > 0) estimate = {double(n) / double(all), clopper_pearson(n, all)};
 }
 
-CellFacts cell_facts(const Model& model, const SeedCounts& counts) {
+CellFacts cell_facts(const SingleBlock& model, const SeedCounts& counts) {
   const int H = model.heads, n = model.phases();
   const std::int64_t seeds = counts.seeds(), selected = counts.selected(), collided = counts.collided();
   const std::int64_t escaped = sum(counts.escapes);

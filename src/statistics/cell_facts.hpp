@@ -31,7 +31,7 @@ struct Share {
 
 /// A cell is one model of a sweep, or the only one of a run.
 struct CellFacts {
-  Model model;
+  SingleBlock model;
   std::int64_t seeds;
   std::array<std::int64_t, flow_outcomes> outcomes;  ///< by FlowOutcome
   Share selected, certified;                         ///< of all seeds
@@ -65,6 +65,6 @@ struct CellFacts {
 };
 
 /// DomainError if the counts do not belong together or to the model.
-CellFacts cell_facts(const Model& model, const SeedCounts& counts);
+CellFacts cell_facts(const SingleBlock& model, const SeedCounts& counts);
 
 }  // namespace phaselock

@@ -27,7 +27,7 @@ int check(const nlohmann::json& certificate) {
 }
 
 /// The same certificate with one change and a hash that fits it.
-nlohmann::json changed(const Model& model, const nlohmann::json& certificate, const nlohmann::json& patch) {
+nlohmann::json changed(const SingleBlock& model, const nlohmann::json& certificate, const nlohmann::json& patch) {
   nlohmann::json data = certificate["data"];
   data.update(patch);
   return make_certificate(certificate["claim"].get<std::string>(), model, certificate["precision_bits"], data);
@@ -37,7 +37,7 @@ nlohmann::json changed(const Model& model, const nlohmann::json& certificate, co
 
 TEST_SUITE("fast") {
   TEST_CASE("a static flow's certificate is accepted, and refused once it claims more") {
-    const Model model{4, 4, 3, 1000, 1.0, 1.0};
+    const SingleBlock model{4, 4, 3, 1000, 1.0, 1.0};
     FlowOptions options;
     options.stop = StopRule::certified;
     options.trap = Trap(model);
@@ -58,7 +58,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a linear flow's certificate is accepted") {
-    const Model model{4, 3, 2, 24, 1.0, 1.0};
+    const SingleBlock model{4, 3, 2, 24, 1.0, 1.0};
     const Geometry geometry = Geometry::exact(0.5, model.vocabulary);
     FlowOptions options;
     options.stop = StopRule::certified;
@@ -74,7 +74,7 @@ TEST_SUITE("fast") {
     Stream stream(81, Purpose::choice);
     int proved = 0, boxes = 0;
     for (int k = 0; k < 40; ++k) {
-      Model model = test::random_theorem_model(stream);
+      SingleBlock model = test::random_theorem_model(stream);
       model.beta = 0.5 + 10.0 * stream.uniform();
       model.vocabulary = model.slots() + int(std::exp(8.0 * stream.uniform()));
       const BranchAndBound found = branch_and_bound(model, {.boxes = 300});
@@ -98,7 +98,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("no certificate without a proof, and none of an unknown claim") {
-    const Model model{4, 3, 1, 24, 1.0, 1.0};
+    const SingleBlock model{4, 3, 1, 24, 1.0, 1.0};
     FlowOptions options;
     options.integration.until = 1.0;
     CHECK_FALSE(trapping_certificate(model, 1.0, true, static_flow(model, 1.0, initial_bias(model, 1.0, 1e-2, 1), options)));
@@ -118,8 +118,9 @@ TEST_SUITE("slow") {
     CHECK(mixed.evidence["undecided"] == 0);
     for (const auto* result : {&linear, &mixed})
       for (const auto& certificate : result->certificates) CHECK(check(certificate) == 0);
-    for (const Model model : {Model{4, 3, 1, 607, 1.0, 10.0}, Model{4, 3, 1, 513, 1.0, 10.0}, Model{4, 3, 1, 200, 1.0, 10.0},
-                              Model{4, 4, 3, 7000, 1.0, 8.0}, Model{4, 3, 1, 190, 1.0, 10.0}, Model{4, 3, 1, 50, 1.0, 10.0}}) {
+    for (const SingleBlock model :
+         {SingleBlock{4, 3, 1, 607, 1.0, 10.0}, SingleBlock{4, 3, 1, 513, 1.0, 10.0}, SingleBlock{4, 3, 1, 200, 1.0, 10.0},
+          SingleBlock{4, 4, 3, 7000, 1.0, 8.0}, SingleBlock{4, 3, 1, 190, 1.0, 10.0}, SingleBlock{4, 3, 1, 50, 1.0, 10.0}}) {
       const ClaimResult result = check_theorem1(model);
       REQUIRE(result.certificates.size() == 1);
       CHECK(check(result.certificates.front()) == 0);

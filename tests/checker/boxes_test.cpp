@@ -19,11 +19,13 @@ using namespace phaselock;
 
 namespace {
 
-phaselock_check::Model for_checker(const Model& m) { return {m.blocks, m.positions, m.heads, m.vocabulary, m.gamma, m.beta}; }
+phaselock_check::SingleBlock for_checker(const SingleBlock& m) {
+  return {m.blocks, m.positions, m.heads, m.vocabulary, m.gamma, m.beta};
+}
 
 /// Gates of two blocks with `size` numbers each: the first entries of points of the simplex with S entries; the higher the power,
 /// the closer to a vertex.
-std::vector<double> random_gates(const Model& m, Stream& stream, int size, double power) {
+std::vector<double> random_gates(const SingleBlock& m, Stream& stream, int size, double power) {
   std::vector<double> gates, p(m.positions);
   for (int gate = 0; gate < 2 * m.heads; ++gate) {
     double sum = 0.0;
@@ -33,12 +35,14 @@ std::vector<double> random_gates(const Model& m, Stream& stream, int size, doubl
   return gates;
 }
 
-std::vector<double> random_keys(const Model& m, Stream& stream, double power) { return random_gates(m, stream, m.phases(), power); }
-std::vector<double> random_values(const Model& m, Stream& stream, double power) {
+std::vector<double> random_keys(const SingleBlock& m, Stream& stream, double power) {
+  return random_gates(m, stream, m.phases(), power);
+}
+std::vector<double> random_values(const SingleBlock& m, Stream& stream, double power) {
   return random_gates(m, stream, m.positions, power);
 }
 
-double pair_loss(const Model& model, const std::vector<double>& keys, const std::vector<double>& V) {
+double pair_loss(const SingleBlock& model, const std::vector<double>& keys, const std::vector<double>& V) {
   std::vector<double> gradient(V.size());
   return PairBound<double>(model, {keys, keys})(V.data(), gradient.data());
 }
@@ -53,20 +57,20 @@ phaselock_check::KeyBox box_around(const std::vector<double>& keys, double width
 }
 
 /// Exchanges the values of two phases in all heads of a block's keys, or two heads in both blocks, or the blocks.
-void swap_phases(const Model& m, std::vector<double>& keys, int block, int r, int t) {
+void swap_phases(const SingleBlock& m, std::vector<double>& keys, int block, int r, int t) {
   for (int h = 0; h < m.heads; ++h) {
     double* gate = &keys[(block * m.heads + h) * m.phases()];
     std::swap(gate[r], gate[t]);
   }
 }
-void swap_heads(const Model& m, std::vector<double>& keys, int h, int g) {
+void swap_heads(const SingleBlock& m, std::vector<double>& keys, int h, int g) {
   for (int block = 0; block < 2; ++block)
     for (int r = 0; r < m.phases(); ++r)
       std::swap(keys[(block * m.heads + h) * m.phases() + r], keys[(block * m.heads + g) * m.phases() + r]);
 }
 
 /// The equivalent keys in the order that step 1 asks for, found one largest weight after the other.
-std::vector<double> in_order(const Model& m, std::vector<double> keys) {
+std::vector<double> in_order(const SingleBlock& m, std::vector<double> keys) {
   const int n = m.phases(), H = m.heads;
   if (std::max_element(keys.begin(), keys.end()) - keys.begin() >= H * n)
     std::swap_ranges(keys.begin(), keys.begin() + H * n, keys.begin() + H * n);
@@ -91,7 +95,7 @@ TEST_SUITE("fast") {
   TEST_CASE("loss*, the margin of distinct patterns and the inequality of N2 are the program's") {
     Stream stream(70, Purpose::choice);
     for (int k = 0; k < 200; ++k) {
-      const Model m = test::random_contested_model(stream);
+      const SingleBlock m = test::random_contested_model(stream);
       const phaselock_check::Interval loss = phaselock_check::distinct_loss(for_checker(m));
       const Enclosure enclosed = enclose_distinct_loss(m);
       CHECK(loss.lower() <= enclosed.high);
@@ -106,7 +110,7 @@ TEST_SUITE("fast") {
   TEST_CASE("the lower bound of a box is below the pair's loss at random points, and is the program's") {
     Stream stream(71, Purpose::choice);
     for (int k = 0; k < 200; ++k) {
-      const Model m = test::random_contested_model(stream);
+      const SingleBlock m = test::random_contested_model(stream);
       const auto keys = random_keys(m, stream, 2.0), V = random_values(m, stream, 2.0);
       const auto box = box_around(keys, k % 2 == 0 ? 0.3 : 1e-3, stream);
       const double cap = k % 4 < 2 ? 1.0 : stream.uniform();
@@ -145,7 +149,7 @@ TEST_SUITE("fast") {
     Stream stream(72, Purpose::choice);
     int dropped = 0;
     for (int k = 0; k < 500; ++k) {
-      const Model m = test::random_contested_model(stream);
+      const SingleBlock m = test::random_contested_model(stream);
       const auto keys = random_keys(m, stream, 1.0 + k % 3), ordered = in_order(m, keys);
       const auto V = random_values(m, stream, 1.0);
       for (const double width : {1.0, 0.2, 0.0}) {
@@ -162,7 +166,7 @@ TEST_SUITE("fast") {
       dropped += !kept;
     }
     CHECK(dropped > 400);
-    const Model m{4, 4, 2, 100, 1.0, 1.0};
+    const SingleBlock m{4, 4, 2, 100, 1.0, 1.0};
     auto full = phaselock_check::all_keys(for_checker(m));
     full.low[0] = full.low[1] = 0.51;  // more than 1 in one gate
     CHECK_FALSE(phaselock_check::drop_equivalent_keys(for_checker(m), full));
@@ -172,7 +176,7 @@ TEST_SUITE("fast") {
     Stream stream(73, Purpose::choice);
     int proved = 0, by_program = 0, rise_elsewhere = 0;
     for (int k = 0; k < 2000; ++k) {
-      const Model m = test::random_contested_model(stream);
+      const SingleBlock m = test::random_contested_model(stream);
       const double eta = 0.5 * stream.uniform(), tau = stream.uniform();
       const bool descends = phaselock_check::keys_descent(for_checker(m), eta, tau).positive();
       const bool program = keys_descend(m, eta, tau);
@@ -202,7 +206,7 @@ TEST_SUITE("fast") {
     Stream stream(74, Purpose::choice);
     double nearest = INFINITY;
     for (int k = 0; k < 500; ++k) {
-      Model m = test::random_contested_model(stream);
+      SingleBlock m = test::random_contested_model(stream);
       if (k % 2 == 0) m.vocabulary = m.slots();
       if (k % 4 == 0) m.beta = stream.uniform();  // the bound is sharp for small vocabularies, betas and etas
       const double eta = (k % 3 == 0 ? 1e-3 : 0.3) * stream.uniform(), tau = 0.6 * stream.uniform();
@@ -239,7 +243,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("the neighbourhood of the selection is the set it is said to be") {
-    const Model m{4, 4, 2, 100, 1.0, 1.0};
+    const SingleBlock m{4, 4, 2, 100, 1.0, 1.0};
     for (const double eta : {0.25, 0.1, 1e-3}) {  // 1 - eta is not always a double
       auto box = phaselock_check::keys_near_selection(for_checker(m), eta);
       for (int gate = 0; gate < 4; ++gate)

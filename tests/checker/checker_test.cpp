@@ -45,7 +45,7 @@ Json with_hash(Json certificate) {
   return certificate;
 }
 
-Json certificate(const Model& m, const std::string& claim, const std::string& words, const Json& data) {
+Json certificate(const SingleBlock& m, const std::string& claim, const std::string& words, const Json& data) {
   return with_hash({{"schema", "phaselock-certificate"},
                     {"version", 1},
                     {"claim", claim},
@@ -62,7 +62,7 @@ Json certificate(const Model& m, const std::string& claim, const std::string& wo
 }
 
 /// A state whose target logits are `depth` and all others 0, for every token alike or each a little less than that.
-Json trapping(const Model& m, const std::vector<int>& selection, double eta, double margin, bool tables, double depth = 9.5) {
+Json trapping(const SingleBlock& m, const std::vector<int>& selection, double eta, double margin, bool tables, double depth = 9.5) {
   Json state = Json::array();
   for (int branch = 0; branch < 2; ++branch) {
     Json heads = Json::array();
@@ -87,7 +87,7 @@ Json trapping(const Model& m, const std::vector<int>& selection, double eta, dou
                       {"state", state}});
 }
 
-const Model three_heads{4, 4, 3, 1000, 1.0, 1.0};
+const SingleBlock three_heads{4, 4, 3, 1000, 1.0, 1.0};
 const std::vector<int> pattern{1, 1, 2};
 
 Json static_claim() { return trapping(three_heads, pattern, 0.26, 2e-5, false); }
@@ -102,7 +102,7 @@ Json fails_claim(int N = 191, double margin = -5.6e-4) {
 /// (4,3,1,1,10) at N = 192, just above N*. Its tree: 0 cut, 1 bounded, 2 cut, 3 bounded, 4 cut, 5 bounded, 6 cut, 7 bounded, 8
 /// cut, 9 bounded, 10 selection.
 Json boxes_claim() {
-  const Model model{4, 3, 1, 192, 1.0, 10.0};
+  const SingleBlock model{4, 3, 1, 192, 1.0, 10.0};
   return *branch_and_bound_certificate(model, branch_and_bound(model));
 }
 
@@ -138,7 +138,7 @@ void run_corruptions(const Json& good, const std::vector<Corruption>& corruption
 }
 
 /// The largest margin that the checker accepts for a box, to 1e-3 relative.
-double largest_margin(const Model& m, const std::vector<int>& selection, double eta) {
+double largest_margin(const SingleBlock& m, const std::vector<int>& selection, double eta) {
   double low = 1e-9, high = 10.0;
   if (!accepted(trapping(m, selection, eta, low, false))) return 0.0;
   while (high > 1.001 * low) {
@@ -149,7 +149,7 @@ double largest_margin(const Model& m, const std::vector<int>& selection, double 
 }
 
 /// (1-eta) min (d_s - d_t) - eta max |d_u - d_s|, the least over all gates of one context.
-double margin_at(const Model& m, const std::vector<int>& selection, double eta, const ContextGates& gates) {
+double margin_at(const SingleBlock& m, const std::vector<int>& selection, double eta, const ContextGates& gates) {
   ContextGates d(m);
   context_loss(m, gates, &d);
   double least = INFINITY;
@@ -167,7 +167,7 @@ double margin_at(const Model& m, const std::vector<int>& selection, double eta, 
 }
 
 /// Gates of the box: each has weight 1 - eta or 1 at its target and the rest on one other position, or anything between.
-ContextGates gates_of_box(const Model& m, const std::vector<int>& selection, double eta, Stream& stream) {
+ContextGates gates_of_box(const SingleBlock& m, const std::vector<int>& selection, double eta, Stream& stream) {
   ContextGates gates(m);
   for (int branch = 0; branch < 2; ++branch)
     for (int h = 0; h < m.heads; ++h)
@@ -197,10 +197,10 @@ TEST_SUITE("fast") {
   TEST_CASE("the largest boxes are those of the theory note") {
     CHECK(accepted(trapping(three_heads, pattern, 0.26, 1e-12, false)));
     CHECK(!accepted(trapping(three_heads, pattern, 0.261, 1e-12, false)));
-    const Model near_threshold{4, 4, 1, 118, 1.0, 8.0};
+    const SingleBlock near_threshold{4, 4, 1, 118, 1.0, 8.0};
     CHECK(accepted(trapping(near_threshold, {0}, 0.0066, 1e-12, false)));
     CHECK(!accepted(trapping(near_threshold, {0}, 0.0070, 1e-12, false)));
-    const Model below_threshold{4, 4, 3, 1000, 1.0, 8.0};
+    const SingleBlock below_threshold{4, 4, 3, 1000, 1.0, 8.0};
     for (const double eta : {1e-7, 1e-3, 0.1}) CHECK(!accepted(trapping(below_threshold, {0, 0, 2}, eta, 1e-12, false, 40.0)));
     CHECK(accepted(trapping(below_threshold, {0, 1, 2}, 0.19, 1e-12, false)));
   }
@@ -452,7 +452,7 @@ TEST_SUITE("slow") {
   TEST_CASE("the margin that is accepted bounds the margin at random points of the box, and not by far") {
     Stream stream(5, Purpose::choice);
     struct Case {
-      Model model;
+      SingleBlock model;
       std::vector<int> selection;
       double eta;
     };

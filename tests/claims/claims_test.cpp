@@ -15,8 +15,8 @@ using namespace phaselock;
 
 namespace {
 
-Model random_small_model(Stream& stream) {
-  Model model;
+SingleBlock random_small_model(Stream& stream) {
+  SingleBlock model;
   model.blocks = 4 + int(stream.below(2));
   model.positions = 3 + int(stream.below(2));
   model.heads = 1 + int(stream.below(model.positions - 1));
@@ -96,7 +96,8 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("assumptions not met are no pass") {
-    for (const Model model : {Model{4, 3, 3, 64, 1.0, 1.0}, Model{3, 3, 1, 64, 1.0, 1.0}, Model{4, 2, 1, 64, 1.0, 1.0}}) {
+    for (const SingleBlock model :
+         {SingleBlock{4, 3, 3, 64, 1.0, 1.0}, SingleBlock{3, 3, 1, 64, 1.0, 1.0}, SingleBlock{4, 2, 1, 64, 1.0, 1.0}}) {
       CHECK(check_theorem1(model).outcome() == "ASSUMPTION");
       CHECK(check_distinctness(model).outcome() == "ASSUMPTION");
       CHECK(check_sample_independence(model, 1.0, 1e-2, 1).outcome() == "ASSUMPTION");
@@ -120,7 +121,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("controls: uniform and tied gates do not select") {
-    const Model model{4, 3, 1, 16, 1.0, 1.0};
+    const SingleBlock model{4, 3, 1, 16, 1.0, 1.0};
     CHECK(check_theorem2_control(model, 1.0, GateClass::uniform, 3).outcome() == "REFUTED");
     CHECK(check_theorem2_control(model, 1.0, GateClass::tied, 3).outcome() == "REFUTED");
   }
@@ -163,7 +164,7 @@ TEST_SUITE("slow") {
     Stream stream(21, Purpose::choice);
     int proved = 0, refuted = 0, bounded = 0;
     for (int k = 0; k < 60; ++k) {
-      const Model model = random_small_model(stream);
+      const SingleBlock model = random_small_model(stream);
       const ClaimResult result = check_theorem1(model);
       CAPTURE(fmt::format("L{} S{} H{} N{} gamma {} beta {}", model.blocks, model.positions, model.heads, model.vocabulary,
                           model.gamma, model.beta));
@@ -185,7 +186,7 @@ TEST_SUITE("slow") {
     Stream stream(22, Purpose::choice);
     int tried = 0;
     while (tried < 15) {
-      const Model model = random_small_model(stream);
+      const SingleBlock model = random_small_model(stream);
       if (model.vocabulary <= sufficient_n0(model) && model.vocabulary < sufficient_n1(model)) continue;
       std::vector<Token> context(model.slots());
       for (int j = 0; j < model.slots(); ++j) context[j] = j;

@@ -23,7 +23,7 @@ using test::relative_error;
 
 namespace {
 
-const Model usual{4, 4, 3, 1000, 1.0, 1.0};
+const SingleBlock usual{4, 4, 3, 1000, 1.0, 1.0};
 
 SeedOptions with(const Coordination& coordination, double rho = 1e-2) {
   SeedOptions options;
@@ -36,7 +36,7 @@ SeedOptions with(const Coordination& coordination, double rho = 1e-2) {
 }
 
 /// Mean overlap of the keys, pair by pair.
-double overlap(const Model& model, const std::vector<double>& weights) {
+double overlap(const SingleBlock& model, const std::vector<double>& weights) {
   double sum = 0.0;
   int pairs = 0;
   for (int h = 0; h < model.heads; ++h)
@@ -53,7 +53,7 @@ int distinct(const std::vector<SeedEnd>& ends, int heads) {
 }
 
 /// Mean-free part of the numbers of a gate that correspond to positions.
-std::vector<double> matched(const Model& model, const std::vector<double>& bias, int branch, int head) {
+std::vector<double> matched(const SingleBlock& model, const std::vector<double>& bias, int branch, int head) {
   const double* first = bias.data() + row_index(model, branch, head, branch == key_branch ? 0 : 1);
   std::vector<double> part(first, first + model.phases());
   double mean = 0.0;
@@ -76,7 +76,7 @@ double cosine(const std::vector<double>& a, const std::vector<double>& b) {
 
 TEST_SUITE("fast") {
   TEST_CASE("the repulsion adds the mean overlap of the keys; gradients and Hessians equal finite differences") {
-    for (const Model& model : test::test_models()) {
+    for (const SingleBlock& model : test::test_models()) {
       const std::vector<double> bias = test::normals(2 * model.branch_rows(), 1.0, 91), weights = static_weights(model, bias);
       const double plain = static_loss<double>(model, weights.data(), nullptr);
       CHECK(static_loss<double>(model, weights.data(), nullptr, 0.7) ==
@@ -106,7 +106,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("velocities in lanes are those of the loss with repulsion") {
-    for (const Model& model : {usual, Model{5, 5, 3, 60, 0.8, 2.0}}) {
+    for (const SingleBlock& model : {usual, SingleBlock{5, 5, 3, 60, 0.8, 2.0}}) {
       const auto kernel = ensemble_kernel(model, 0.7, 0.4), plain = ensemble_kernel(model, 0.7);
       const std::size_t lanes = kernel->lanes(), count = 2 * model.branch_rows();
       const std::vector<double> normal = test::normals(count * lanes, 1.0, 92);
@@ -129,8 +129,9 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("spread heads: one direction a head, orthogonal or a simplex, lengths and the rest as drawn") {
-    for (const Model& model : {Model{4, 4, 3, 40, 1.0, 1.0}, Model{4, 6, 3, 40, 1.0, 1.0}, Model{4, 5, 1, 40, 1.0, 1.0},
-                               Model{4, 6, 5, 40, 1.0, 1.0}, Model{4, 3, 2, 40, 1.0, 1.0}}) {
+    for (const SingleBlock& model :
+         {SingleBlock{4, 4, 3, 40, 1.0, 1.0}, SingleBlock{4, 6, 3, 40, 1.0, 1.0}, SingleBlock{4, 5, 1, 40, 1.0, 1.0},
+          SingleBlock{4, 6, 5, 40, 1.0, 1.0}, SingleBlock{4, 3, 2, 40, 1.0, 1.0}}) {
       const std::vector<double> drawn = test::normals(2 * model.branch_rows(), 0.3, 93), spread = spread_heads(model, drawn);
       const double expected = model.heads < model.phases() ? 0.0 : -1.0 / (model.phases() - 1);
       for (int h = 0; h < model.heads; ++h) {
@@ -153,7 +154,7 @@ TEST_SUITE("fast") {
       CHECK(after == doctest::Approx(before).epsilon(1e-12));
     }
     // Equivariant under a permutation of the heads: no head is preferred.
-    const Model model{4, 5, 3, 40, 1.0, 1.0};
+    const SingleBlock model{4, 5, 3, 40, 1.0, 1.0};
     const std::vector<double> drawn = test::normals(2 * model.branch_rows(), 0.3, 94);
     const auto rotated = [&](const std::vector<double>& bias) {
       std::vector<double> result(bias.size());
@@ -279,7 +280,7 @@ TEST_SUITE("fast") {
     CHECK_THROWS_WITH_AS(validate(usual, Coordination{.anneal_until = 1.0, .anneal_vocabulary = 15}),
                          doctest::Contains("coordination.anneal_vocabulary: model.vocabulary = 15 must be"), DomainError);
     CHECK_NOTHROW(validate(usual, Coordination{.anneal_vocabulary = 15}));  // for no time
-    const Model crowded{4, 4, 4, 100, 1.0, 1.0};
+    const SingleBlock crowded{4, 4, 4, 100, 1.0, 1.0};
     CHECK_THROWS_AS(validate(crowded, Coordination{.orthogonal = true}), DomainError);
     CHECK_THROWS_AS(spread_heads(crowded, std::vector<double>(2 * crowded.branch_rows(), 0.0)), DomainError);
     CHECK_THROWS_AS(static_seeds(usual, 1.0, with({.repulsion = -1.0}), 1, 1), DomainError);

@@ -16,7 +16,7 @@ using namespace phaselock;
 
 namespace {
 
-const Model model{4, 4, 3, 1000, 1.0, 8.0};  // N is below N* of a collision: 2940 for (1, 1, 3)
+const SingleBlock model{4, 4, 3, 1000, 1.0, 8.0};  // N is below N* of a collision: 2940 for (1, 1, 3)
 
 FlowResult flow_of_seed(std::uint64_t seed) { return static_flow(model, 1.0, initial_bias(model, 1.0, 1e-2, seed), {}); }
 
@@ -43,7 +43,7 @@ double moved_loss(std::vector<double> weights, std::size_t from, std::size_t to,
 
 TEST_SUITE("fast") {
   TEST_CASE("Hessians of the static loss equal finite differences of its gradient, in weights and in biases") {
-    for (const Model& m : test::test_models()) {
+    for (const SingleBlock& m : test::test_models()) {
       const std::vector<double> bias = test::normals(2 * m.branch_rows(), 1.0, 51), weights = static_weights(m, bias);
       check_hessian(weight_hessian(m, weights), weights, [&](const std::vector<double>& x) {
         std::vector<double> g(x.size());
@@ -126,7 +126,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("a family of minima of which only a part are minima is passed by") {
     // beta = 4, N = 20: heads 1 and 2 share offset 1 and trade between positions 1 and 2; a flow was seen to drift out of this.
-    const Model small{4, 4, 3, 20, 1.0, 4.0};
+    const SingleBlock small{4, 4, 3, 20, 1.0, 4.0};
     std::vector<double> weights(2 * small.branch_rows(), 0.0);
     const int key[] = {2, 1, 1};
     for (int h = 0; h < 3; ++h) weights[row_index(small, key_branch, h, key[h])] = 1.0;

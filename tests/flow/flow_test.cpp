@@ -31,7 +31,7 @@ using test::table_velocity;
 
 namespace {
 
-const Model small{4, 4, 3, 16, 1.0, 1.0};
+const SingleBlock small{4, 4, 3, 16, 1.0, 1.0};
 
 FlowOptions until(double t, double rtol = 1e-10, double atol = 1e-12) {
   FlowOptions options;
@@ -42,13 +42,13 @@ FlowOptions until(double t, double rtol = 1e-10, double atol = 1e-12) {
   return options;
 }
 
-FlowOptions with_trap(const Model& model, FlowOptions options) {
+FlowOptions with_trap(const SingleBlock& model, FlowOptions options) {
   options.trap = Trap(model);
   return options;
 }
 
 /// Linear flow at some geometry from the ball of radius rho on the least balanced sample.
-FlowResult linear_flow(const Model& model, const Geometry& geometry, double rho, const FlowOptions& options) {
+FlowResult linear_flow(const SingleBlock& model, const Geometry& geometry, double rho, const FlowOptions& options) {
   return table_flow(model, geometry, sample_balanced(model, 1, 5), GateClass::linear, geometry.initial_tables(model, rho, 6),
                     options);
 }
@@ -85,7 +85,7 @@ void check_loss_never_rises(const FlowResult& flow) {
 }
 
 /// Biases of heads whose offsets are renamed: K offset r becomes rename[r], V offset r + 1 becomes rename[r] + 1.
-std::vector<double> renamed(const Model& model, const std::vector<double>& bias, const std::vector<int>& rename) {
+std::vector<double> renamed(const SingleBlock& model, const std::vector<double>& bias, const std::vector<int>& rename) {
   std::vector<double> result = bias;
   for (int h = 0; h < model.heads; ++h)
     for (int r = 0; r < model.phases(); ++r) {
@@ -127,7 +127,7 @@ void check_same(const FlowResult& a, const FlowResult& b) {
 TEST_SUITE("fast") {
   TEST_CASE("reference static flows: gate weights to 1e-6 and the loss at every saved time") {
     for (const auto& c : test::read_json("static_flow_cases.json")) {
-      const Model model = test::model_of(c);
+      const SingleBlock model = test::model_of(c);
       FlowOptions options = until(1.0);
       for (const auto& state : c["states"]) options.integration.save_at.push_back(state["t"]);
       options.integration.until = options.integration.save_at.back();
@@ -149,7 +149,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("static flow: the loss never rises, sums of biases are conserved, energy balances") {
-    for (const Model& model : {Model{4, 4, 3, 1000, 1.0, 8.0}, Model{4, 3, 2, 12, 0.5, 2.0}}) {
+    for (const SingleBlock& model : {SingleBlock{4, 4, 3, 1000, 1.0, 8.0}, SingleBlock{4, 3, 2, 12, 0.5, 2.0}}) {
       FlowOptions options = until(1e6);
       options.record = true;
       const FlowResult flow = static_flow(model, 0.5, test::normals(2 * model.branch_rows(), 0.1, 61), options);
@@ -162,7 +162,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("velocity of tables is -(gradient K); at exact geometry -(g + kappa sum_j g)") {
-    const Model model{4, 3, 2, 14, 0.7, 3.0};
+    const SingleBlock model{4, 3, 2, 14, 0.7, 3.0};
     const Contexts contexts = sample_independent(model, 4, 62);
     const std::vector<double> tables = test::normals(model.table_size(), 1.0, 63);
     const TableVelocity exact = table_velocity(model, Geometry::exact(0.6, 14), contexts, tables);
@@ -236,7 +236,7 @@ TEST_SUITE("fast") {
   TEST_CASE("linear flow at perturbed geometry: the loss never rises and energy balances; no conserved sums are claimed") {
     FlowOptions options = until(300.0, 1e-8, 1e-10);
     options.record = true;
-    const Model model{4, 3, 1, 16, 1.0, 4.0};
+    const SingleBlock model{4, 3, 1, 16, 1.0, 4.0};
     const FlowResult flow = linear_flow(model, Geometry::perturbed(1.0, 0.1, 3, 16), 2.0, options);
     check_loss_never_rises(flow);
     CHECK(!flow.conserved_drift.has_value());
@@ -289,7 +289,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("the static flow is equivariant under permutations of the phases") {
-    const Model model{4, 4, 3, 100, 1.0, 4.0};
+    const SingleBlock model{4, 4, 3, 100, 1.0, 4.0};
     const std::vector<double> bias = test::normals(2 * model.branch_rows(), 0.2, 73);
     const FlowResult flow = static_flow(model, 1.0, bias, until(1e5));
     REQUIRE(flow.outcome == FlowOutcome::selected);
@@ -302,7 +302,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a flow stops when it has selected, at the residual asked for and not before the last save time") {
-    const Model model{4, 4, 3, 1000, 1.0, 1.0};
+    const SingleBlock model{4, 4, 3, 1000, 1.0, 1.0};
     const std::vector<double> bias = initial_bias(model, 1.0, 1.0, 3);
     FlowOptions options;
     options.residual = 1e-2;
@@ -324,7 +324,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("outcomes: undecided, step_limit, not_finite, each with a name of its own") {
-    const Model model{4, 4, 3, 1000, 1.0, 1.0};
+    const SingleBlock model{4, 4, 3, 1000, 1.0, 1.0};
     std::vector<double> bias = initial_bias(model, 1.0, 1e-2, 3);
     FlowOptions options;
     options.integration.until = 50.0;
@@ -351,7 +351,7 @@ TEST_SUITE("fast") {
     CHECK_THROWS_AS(table_flow(small, geometry, contexts, GateClass::linear, std::vector<double>(7, 0.0), {}), DomainError);
     CHECK_THROWS_AS(table_flow(small, geometry, contexts, GateClass::fixed, std::vector<double>(small.table_size(), 0.0), {}),
                     DomainError);
-    Model bad = small;
+    SingleBlock bad = small;
     bad.vocabulary = 15;
     CHECK_THROWS_AS(static_flow(bad, 1.0, std::vector<double>(24, 0.0), {}), DomainError);
   }
@@ -387,7 +387,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("a flow goes on from any checkpoint to the same bits: explicit, stiff, tied, uniform, of dense geometry") {
     const Geometry exact = Geometry::exact(1.0, 12), dense = Geometry::perturbed(1.0, 0.05, 3, 12);
-    const Model tiny{4, 3, 1, 12, 1.0, 1.0};
+    const SingleBlock tiny{4, 3, 1, 12, 1.0, 1.0};
     const Contexts contexts = sample_balanced(tiny, 1, 90);
     const auto of_tables = [&](const Geometry& geometry, GateClass gates) {
       return [&, gates](const FlowOptions& options) {
@@ -395,7 +395,7 @@ TEST_SUITE("fast") {
       };
     };
     const std::vector<double> bias = test::normals(2 * small.branch_rows(), 0.1, 92);
-    const Model crowded{4, 4, 3, 1000, 1.0, 8.0};  // stays at an interior equilibrium
+    const SingleBlock crowded{4, 4, 3, 1000, 1.0, 8.0};  // stays at an interior equilibrium
     const auto meet = [&](const FlowOptions& options) {
       return static_flow(crowded, 1.0, initial_bias(crowded, 1.0, 1e-2, 1), options);
     };
@@ -523,7 +523,7 @@ TEST_SUITE("slow") {
   TEST_CASE("a linear flow selects as the static flow from its static part does, and both effective offsets go to 1") {
     for (const auto& [N, rho] : {std::pair{64, 1e-2}, {64, 1e-3}, {256, 1e-2}})
       for (const std::uint64_t seed : {1, 2}) {
-        const Model model{4, 4, 3, N, 1.0, 1.0};
+        const SingleBlock model{4, 4, 3, N, 1.0, 1.0};
         const Geometry geometry = Geometry::exact(1.0, N);
         FlowOptions options;
         options.integration.rtol = 1e-8;
@@ -542,7 +542,7 @@ TEST_SUITE("slow") {
   }
 
   TEST_CASE("flow at perturbed geometry over a long time: energy balances and the loss never rises") {
-    const Model model{4, 4, 2, 48, 1.0, 2.0};
+    const SingleBlock model{4, 4, 2, 48, 1.0, 2.0};
     FlowOptions options = until(1e4, 1e-7, 1e-9);
     options.record = true;
     const FlowResult flow = linear_flow(model, Geometry::perturbed(1.0, 0.05, 4, 48), 0.1, options);
@@ -554,7 +554,7 @@ TEST_SUITE("slow") {
 TEST_SUITE("threaded") {
   TEST_CASE("a flow of tables has the same bits with 1 and with 2 threads") {
     for (const bool exact : {true, false}) {
-      const Model model{4, 3, 2, 24, 1.0, 2.0};
+      const SingleBlock model{4, 3, 2, 24, 1.0, 2.0};
       const Geometry geometry = exact ? Geometry::exact(1.0, 24) : Geometry::perturbed(1.0, 0.05, 2, 24);
       const Contexts contexts = sample_balanced(model, 60, 79);
       const auto run = [&](int threads) {

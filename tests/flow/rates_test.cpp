@@ -17,7 +17,7 @@ using namespace phaselock;
 namespace {
 
 /// Biases of the symmetric saddle: pK uniform on 1..S-1, pV uniform on 2..S, the weights e^-40 elsewhere are nothing to it.
-std::vector<double> saddle(const Model& model) {
+std::vector<double> saddle(const SingleBlock& model) {
   std::vector<double> bias(2 * model.branch_rows(), 0.0);
   for (int h = 0; h < model.heads; ++h) {
     bias[row_index(model, key_branch, h, model.positions - 1)] = -40.0;
@@ -27,7 +27,7 @@ std::vector<double> saddle(const Model& model) {
 }
 
 /// Biases at time t of the static flow.
-State flow_to(const Model& model, double kappa, const std::vector<double>& bias, double t) {
+State flow_to(const SingleBlock& model, double kappa, const std::vector<double>& bias, double t) {
   FlowOptions options;
   options.stop = StopRule::time;
   options.integration.until = t;
@@ -36,12 +36,12 @@ State flow_to(const Model& model, double kappa, const std::vector<double>& bias,
 
 /// Rate at which x(bias at t) grows between two times.
 template <class F>
-double growth(const Model& model, double kappa, const std::vector<double>& bias, double t1, double t2, F x) {
+double growth(const SingleBlock& model, double kappa, const std::vector<double>& bias, double t1, double t2, F x) {
   return std::log(std::abs(x(flow_to(model, kappa, bias, t2)) / x(flow_to(model, kappa, bias, t1)))) / (t2 - t1);
 }
 
 /// Escape time of a flow with one head, from the product's flow; NaN if it does not escape by t = 6000.
-double escape_time(const Model& model, const std::vector<double>& bias) {
+double escape_time(const SingleBlock& model, const std::vector<double>& bias) {
   FlowOptions options;
   options.stop = StopRule::time;
   options.integration.until = 6000.0;
@@ -53,7 +53,7 @@ double escape_time(const Model& model, const std::vector<double>& bias) {
 /// Growth rate at time t of a difference between two offsets, key and value together, along the flow from uniform gates at c = 1.
 /// The flow stays symmetric, as gates[2][2] = biases of the offsets that queries use and of the other one, though rounding would
 /// grow: Runge and Kutta's steps in log(1 + t) on these alone. The Hessian is invariant on differences.
-double symmetric_growth(const Model& model, double t) {
+double symmetric_growth(const SingleBlock& model, double t) {
   const int S = model.positions;
   using Gates = std::array<double, 4>;  // key used, key unused, value used, value unused
   const auto biases = [&](const Gates& g) {
@@ -98,7 +98,7 @@ double symmetric_growth(const Model& model, double t) {
 struct Escape {
   double mean = 0.0, deviation = 0.0;
 };
-Escape escape(const Model& model, double sigma, int seeds) {
+Escape escape(const SingleBlock& model, double sigma, int seeds) {
   Escape result;
   std::vector<double> times;
   for (int seed = 1; seed <= seeds; ++seed)
@@ -113,10 +113,11 @@ Escape escape(const Model& model, double sigma, int seeds) {
 
 TEST_SUITE("fast") {
   TEST_CASE("saddle rate: its value, and the exponential growth of a difference between offsets at N = 1e9") {
-    const Model model{4, 4, 1, 1000000000, 1.0, 1.0};
+    const SingleBlock model{4, 4, 1, 1000000000, 1.0, 1.0};
     CHECK(saddle_rate(model, 1.0) == doctest::Approx(0.008529).epsilon(1e-4));
-    for (const auto& [m, kappa] :
-         {std::pair{model, 1.0}, {Model{6, 3, 1, 1000000000, 0.5, 4.0}, 0.5}, {Model{4, 5, 1, 1000000000, 1.0, 3.0}, 2.0}}) {
+    for (const auto& [m, kappa] : {std::pair{model, 1.0},
+                                   {SingleBlock{6, 3, 1, 1000000000, 0.5, 4.0}, 0.5},
+                                   {SingleBlock{4, 5, 1, 1000000000, 1.0, 3.0}, 2.0}}) {
       const double lambda = saddle_rate(m, static_speed(m, kappa));
       std::vector<double> bias = saddle(m);
       bias[0] += 1e-7;  // the first key offset is ahead
@@ -127,7 +128,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("saddle rate: the flow from nearly uniform gates drifts to the saddle and leaves it at that rate") {
     // The drift is algebraic, so the rate is approached as 1/t: mu = -0.118 of theory.md.
-    const Model model{4, 4, 1, 1000000000, 1.0, 1.0};
+    const SingleBlock model{4, 4, 1, 1000000000, 1.0, 1.0};
     std::vector<double> bias(2 * model.branch_rows(), 0.0);
     bias[0] = 1e-12;
     const double lambda = saddle_rate(model, 1.0);
@@ -143,7 +144,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("head modes: 0.0685 against 0.0134 at (4,4,3), gamma = kappa = 1, beta = 8, N = 100; both in proportion to c") {
-    const Model model{4, 4, 3, 100, 1.0, 8.0};
+    const SingleBlock model{4, 4, 3, 100, 1.0, 8.0};
     const HeadModes modes = head_mode_rates(model, static_speed(model, 1.0)),
                     twice = head_mode_rates(model, 2 * static_speed(model, 1.0));
     CHECK(modes.difference == doctest::Approx(0.0685).epsilon(1e-3));
@@ -153,8 +154,8 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("head modes: eigenvalues of the Jacobian of the static field at the saddle, with their multiplicities") {
-    for (const Model& model : {Model{4, 4, 3, 100, 1.0, 8.0}, Model{5, 5, 2, 40, 0.6, 3.0}, Model{4, 3, 2, 12, 1.0, 1.0},
-                               Model{4, 4, 1, 30, 1.0, 6.0}}) {
+    for (const SingleBlock& model : {SingleBlock{4, 4, 3, 100, 1.0, 8.0}, SingleBlock{5, 5, 2, 40, 0.6, 3.0},
+                                     SingleBlock{4, 3, 2, 12, 1.0, 1.0}, SingleBlock{4, 4, 1, 30, 1.0, 6.0}}) {
       const double kappa = 0.8, c = static_speed(model, kappa);
       const HeadModes modes = head_mode_rates(model, c);
       const Eigen::MatrixXd J = -c * bias_hessian(model, saddle(model));
@@ -171,7 +172,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("head modes: differences and sums of the heads grow at their rates along the flow") {
-    const Model model{4, 4, 3, 100, 1.0, 8.0};
+    const SingleBlock model{4, 4, 3, 100, 1.0, 8.0};
     const HeadModes modes = head_mode_rates(model, static_speed(model, 1.0));
     std::vector<double> apart = saddle(model), together = saddle(model);
     apart[0] += 1e-8;
@@ -190,15 +191,15 @@ TEST_SUITE("fast") {
 
   TEST_CASE(
       "escape correction: on the way to the saddle an asymmetry grows at lambda + mu / t (Hessian along the symmetric flow)") {
-    for (const Model& model : {Model{4, 4, 1, 2000000000, 1.0, 1.0}, Model{4, 3, 1, 2000000000, 1.0, 3.0},
-                               Model{6, 5, 2, 2000000000, 0.5, 2.0}, Model{4, 4, 1, 2000000000, 0.3, 1.0}}) {
+    for (const SingleBlock& model : {SingleBlock{4, 4, 1, 2000000000, 1.0, 1.0}, SingleBlock{4, 3, 1, 2000000000, 1.0, 3.0},
+                                     SingleBlock{6, 5, 2, 2000000000, 0.5, 2.0}, SingleBlock{4, 4, 1, 2000000000, 0.3, 1.0}}) {
       const double lambda = saddle_rate(model, 1.0), t = 3000 / lambda;
       CHECK(t * (symmetric_growth(model, t) - lambda) == doctest::Approx(escape_correction(model)).scale(0.0).epsilon(0.005));
     }
   }
 
   TEST_CASE("head modes: N -> infinity makes all of them the saddle rate") {
-    const Model model{4, 4, 3, 2000000000, 1.0, 1.0};
+    const SingleBlock model{4, 4, 3, 2000000000, 1.0, 1.0};
     const HeadModes modes = head_mode_rates(model, 1.0);
     CHECK(modes.difference == doctest::Approx(saddle_rate(model, 1.0)).epsilon(1e-7));
     CHECK(modes.sum == doctest::Approx(saddle_rate(model, 1.0)).epsilon(1e-7));
@@ -206,10 +207,10 @@ TEST_SUITE("fast") {
 
   TEST_CASE("late time: time (1 - p) of every gate tends to its constant, 9.0 for a key gate of the first model") {
     // Differences between the offsets' shares of 1 - p fade as t^(-1/S): 0.6% at t = 1e9 for S = 4, but 1.6% for S = 5.
-    const std::vector<std::pair<Model, double>> cases = {{{4, 4, 3, 1000, 1.0, 1.0}, 1.0},
-                                                         {{4, 3, 2, 64, 0.5, 4.0}, 0.5},
-                                                         {{6, 5, 2, 200, 1.0, 2.0}, 0.3},
-                                                         {{4, 4, 3, 100, 1.0, 8.0}, 1.0}};
+    const std::vector<std::pair<SingleBlock, double>> cases = {{{4, 4, 3, 1000, 1.0, 1.0}, 1.0},
+                                                               {{4, 3, 2, 64, 0.5, 4.0}, 0.5},
+                                                               {{6, 5, 2, 200, 1.0, 2.0}, 0.3},
+                                                               {{4, 4, 3, 100, 1.0, 8.0}, 1.0}};
     for (const auto& [model, kappa] : cases) {
       FlowOptions options;
       options.stop = StopRule::time;
@@ -233,7 +234,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("late time: no constant where the selection is unstable") {
-    const Model model{4, 4, 3, 40, 1.0, 8.0};  // far below N* of a collision
+    const SingleBlock model{4, 4, 3, 40, 1.0, 8.0};  // far below N* of a collision
     CHECK(std::isinf(late_time_constant(model, 1.0, std::vector<int>{1, 1, 1})));
   }
 }
@@ -244,7 +245,7 @@ TEST_SUITE("slow") {
     // (standard error 3.0) with a deviation of 0.82 / lambda, and 2526 continues them with the predicted slope: the test is
     // against these, at 4 standard errors of this mean and that (level 6e-5), and against theory.md's T within its own deviation of
     // one flow. In the slopes the noise cancels: 1%.
-    const Model model{4, 4, 1, 1000000000, 1.0, 1.0};
+    const SingleBlock model{4, 4, 1, 1000000000, 1.0, 1.0};
     constexpr int seeds = 400;
     const double lambda = saddle_rate(model, 1.0), mu = escape_correction(model);
     const double quoted[] = {917, 1734, 2549}, many[] = {894.6, 1711.3, 2526}, sigma[] = {1e-3, 1e-6, 1e-9};

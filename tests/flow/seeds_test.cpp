@@ -17,9 +17,9 @@ using namespace phaselock;
 
 namespace {
 
-const Model usual{4, 4, 3, 1000, 1.0, 1.0};
-const Model meeting{4, 4, 3, 1000, 1.0, 8.0};  // three seeds in ten end interior
-const Model crawling{4, 4, 3, 20, 1.0, 4.0};   // one seed in fifty passes by equilibria that are none in the end
+const SingleBlock usual{4, 4, 3, 1000, 1.0, 1.0};
+const SingleBlock meeting{4, 4, 3, 1000, 1.0, 8.0};  // three seeds in ten end interior
+const SingleBlock crawling{4, 4, 3, 20, 1.0, 4.0};   // one seed in fifty passes by equilibria that are none in the end
 
 SeedOptions within(double rho = 1e-2) {
   SeedOptions options;
@@ -36,7 +36,7 @@ bool same(const SeedEnd& a, const SeedEnd& b) {
 }
 
 /// Largest key weight at time t of a flow that is followed as closely as doubles allow.
-double exact_key_weight(const Model& model, const std::vector<double>& bias, double t) {
+double exact_key_weight(const SingleBlock& model, const std::vector<double>& bias, double t) {
   double weight = NAN;
   static_ensemble(
       model, 1.0, 1, [&](std::int64_t) { return bias; },
@@ -46,7 +46,7 @@ double exact_key_weight(const Model& model, const std::vector<double>& bias, dou
 }
 
 /// The flow has not escaped shortly before `escape` and has shortly after.
-void check_escape(const Model& model, const std::vector<double>& bias, double escape, double error) {
+void check_escape(const SingleBlock& model, const std::vector<double>& bias, double escape, double error) {
   CHECK(exact_key_weight(model, bias, escape * (1.0 - error)) < escape_weight(model));
   CHECK(exact_key_weight(model, bias, escape * (1.0 + error)) > escape_weight(model));
 }
@@ -55,7 +55,7 @@ void check_escape(const Model& model, const std::vector<double>& bias, double es
 
 TEST_SUITE("fast") {
   TEST_CASE("a seed's end has the same bits alone and among others, however they are divided") {
-    for (const Model& model : {usual, meeting, crawling}) {
+    for (const SingleBlock& model : {usual, meeting, crawling}) {
       const std::vector<SeedEnd> together = static_seeds(model, 1.0, within(), 1, 60);
       REQUIRE(together.size() == 60);
       for (const std::int64_t part : {1, 7, 32})
@@ -70,7 +70,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("escape times are within 1e-3 of those of a flow followed as closely as doubles allow") {
-    for (const Model& model : {usual, meeting, crawling, Model{5, 6, 2, 100, 0.6, 2.0}})
+    for (const SingleBlock& model : {usual, meeting, crawling, SingleBlock{5, 6, 2, 100, 0.6, 2.0}})
       for (const double rho : {1e-2, 1.0}) {
         const std::vector<SeedEnd> ends = static_seeds(model, 1.0, within(rho), 1, 8);
         for (std::size_t k = 0; k < ends.size(); ++k) {
@@ -105,7 +105,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("escape within one step: exact for cubics, whatever the velocities' unit") {
-    const Model model{4, 3, 1, 20, 1.0, 1.0};
+    const SingleBlock model{4, 3, 1, 20, 1.0, 1.0};
     // Biases (x^3, 0, 0) of the step's parameter x: the weight e^b / (e^b + 2) is 3/4 at b = log 6.
     const double scale = 2.0, from[] = {0.0, 0.0, 0.0}, v[] = {0.0, 0.0, 0.0}, to[] = {scale, 0.0, 0.0},
                  w[] = {3.0 * scale, 0.0, 0.0};
@@ -126,7 +126,7 @@ TEST_SUITE("fast") {
 
 TEST_SUITE("slow") {
   TEST_CASE("seeds that the lanes give up on end where the static flow's limit says") {
-    for (const Model& model : {meeting, crawling, Model{4, 4, 3, 100, 1.0, 4.0}, Model{4, 4, 3, 100, 1.0, 8.0}}) {
+    for (const SingleBlock& model : {meeting, crawling, SingleBlock{4, 4, 3, 100, 1.0, 4.0}, SingleBlock{4, 4, 3, 100, 1.0, 8.0}}) {
       const std::vector<SeedEnd> ends = static_seeds(model, 1.0, within(), 1, 500);
       std::vector<std::uint64_t> hard;
       EnsembleOptions options{.rtol = 1e-8, .atol = 1e-10, .residual = 1e-3};

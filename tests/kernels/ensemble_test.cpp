@@ -29,11 +29,11 @@ using test::relative_error;
 
 namespace {
 
-const Model usual{4, 4, 3, 64, 1.0, 1.0};
+const SingleBlock usual{4, 4, 3, 64, 1.0, 1.0};
 
 using Starts = std::vector<std::vector<double>>;
 
-std::vector<EnsembleFlow> flows(const Model& model, double kappa, const Starts& starts, const EnsembleOptions& options) {
+std::vector<EnsembleFlow> flows(const SingleBlock& model, double kappa, const Starts& starts, const EnsembleOptions& options) {
   std::vector<EnsembleFlow> result(starts.size());
   static_ensemble(
       model, kappa, std::int64_t(starts.size()), [&](std::int64_t k) { return starts[k]; }, options,
@@ -41,7 +41,7 @@ std::vector<EnsembleFlow> flows(const Model& model, double kappa, const Starts& 
   return result;
 }
 
-Starts seeds(const Model& model, int count, double rho = 1e-2) {
+Starts seeds(const SingleBlock& model, int count, double rho = 1e-2) {
   Starts starts;
   for (int k = 0; k < count; ++k) starts.push_back(initial_bias(model, 1.0, rho, 1 + k));
   return starts;
@@ -93,8 +93,9 @@ TEST_SUITE("fast") {
     for_each_target([] {
       Stream stream(31, Purpose::choice);
       for (int round = 0; round < 200; ++round) {
-        const Model model = round % 4 == 0 ? Model{4, 4, 3, 16 + int(stream.below(999)), 1.0, 0.1 + 8.0 * stream.uniform()}
-                                           : test::random_theorem_model(stream, 8);
+        const SingleBlock model = round % 4 == 0
+                                      ? SingleBlock{4, 4, 3, 16 + int(stream.below(999)), 1.0, 0.1 + 8.0 * stream.uniform()}
+                                      : test::random_theorem_model(stream, 8);
         const auto kernel = ensemble_kernel(model, 0.7);
         const std::size_t lanes = kernel->lanes(), count = 2 * model.branch_rows();
         const double scale = std::pow(10.0, 4.0 * stream.uniform() - 3.0);
@@ -132,7 +133,7 @@ TEST_SUITE("fast") {
   TEST_CASE("reference flows: gate weights to 1e-6 at every saved time, on every instruction set") {
     for_each_target([] {
       for (const auto& c : test::read_json("static_flow_cases.json")) {
-        const Model model = test::model_of(c);
+        const SingleBlock model = test::model_of(c);
         const std::vector<double> bias = test::flatten(c["bias0"]);
         for (const auto& state : c["states"]) {
           const EnsembleFlow flow = flows(model, c["kappa"], {bias}, close_to(state["t"]))[0];
@@ -151,7 +152,7 @@ TEST_SUITE("fast") {
   TEST_CASE("flows of random models end where static_flow's do") {
     Stream stream(32, Purpose::choice);
     for (int round = 0; round < 12; ++round) {
-      const Model model = test::random_theorem_model(stream);
+      const SingleBlock model = test::random_theorem_model(stream);
       const double kappa = 2.0 * stream.uniform(), until = std::pow(10.0, 1.0 + 2.5 * stream.uniform());
       Starts starts;
       for (int k = 0; k < 7; ++k) starts.push_back(test::normals(2 * model.branch_rows(), 0.1, 100 * round + k));
@@ -202,7 +203,7 @@ TEST_SUITE("fast") {
     CHECK(cut.ending == EnsembleEnding::given_up);
     CHECK(cut.steps == 20);
     CHECK(cut.t < flow.t);
-    const Model meeting{4, 4, 3, 1000, 1.0, 8.0};  // seed 1 ends at an interior equilibrium
+    const SingleBlock meeting{4, 4, 3, 1000, 1.0, 8.0};  // seed 1 ends at an interior equilibrium
     const EnsembleFlow stiff = flows(meeting, 1.0, seeds(meeting, 1), {})[0];
     CHECK(stiff.ending == EnsembleEnding::given_up);
     CHECK(stiff.steps < 200);
@@ -248,7 +249,7 @@ TEST_SUITE("fast") {
 TEST_SUITE("slow") {
   TEST_CASE("coverage in lanes gives every seed the outcome and selection of static_flow") {
     struct Case {
-      Model model;
+      SingleBlock model;
       int seeds;
       double rho;
       StopRule stop;

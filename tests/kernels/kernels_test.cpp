@@ -37,7 +37,7 @@ struct Sum {
   std::vector<double> gradient;
 };
 
-Sum by_definition(const Model& model, const Contexts& contexts, const std::vector<double>& tables) {
+Sum by_definition(const SingleBlock& model, const Contexts& contexts, const std::vector<double>& tables) {
   Sum sum{0.0, std::vector<double>(tables.size(), 0.0)};
   ContextGates gates(model), dgates(model);
   for (std::size_t m = 0; m < contexts.size(); ++m) {
@@ -50,7 +50,7 @@ Sum by_definition(const Model& model, const Contexts& contexts, const std::vecto
 
 /// kernel(exponentials, gradient lines) as a Sum.
 template <class Kernel>
-Sum by_kernel(const Model& model, const std::vector<double>& tables, Kernel kernel) {
+Sum by_kernel(const SingleBlock& model, const std::vector<double>& tables, Kernel kernel) {
   TokenLines exponentials(model), lines(model);
   REQUIRE(exponentiate(model, tables, exponentials));
   Sum sum{kernel(exponentials, &lines), std::vector<double>(tables.size())};
@@ -75,7 +75,7 @@ struct Case {
     tables = normals(model.table_size(), 1e-3 * std::pow(5e4, stream.uniform()), seed);
   }
 
-  Model model;
+  SingleBlock model;
   std::vector<double> tables;
 };
 
@@ -137,7 +137,7 @@ TEST_SUITE("fast") {
       "attention by a polynomial: w to 1e-15 of its middle and rounding, for all gamma and L, with no more terms than it needs") {
     for (const int L : {2, 3, 4, 16, 1000, 16384})
       for (const double gamma : {0.01, 0.3, 0.7, 1.0}) {
-        const Model model{L, 4, 2, 4 * L, gamma, 1.0};
+        const SingleBlock model{L, 4, 2, 4 * L, gamma, 1.0};
         const CentredScales scales(model);
         CHECK(scales.centred_w.degree < Polynomial::most);
         double worst = 0.0;
@@ -196,8 +196,8 @@ TEST_SUITE("fast") {
 
   TEST_CASE("moments: values and derivatives keep the stated remainder, also at the corners where exponents are largest") {
     Stream stream(5, Purpose::choice);
-    for (const Model& model : {Model{16, 8, 3, 256, 1.0, 1.0}, Model{64, 4, 3, 1024, 1.0, 8.0}, Model{24, 3, 2, 100, 0.5, 2.0},
-                               Model{1024, 8, 4, 8192, 1.0, 1.0}}) {
+    for (const SingleBlock& model : {SingleBlock{16, 8, 3, 256, 1.0, 1.0}, SingleBlock{64, 4, 3, 1024, 1.0, 8.0},
+                                     SingleBlock{24, 3, 2, 100, 0.5, 2.0}, SingleBlock{1024, 8, 4, 8192, 1.0, 1.0}}) {
       const CentredScales scales(model);
       const MomentPlan plan(scales);
       REQUIRE(plan.degree > 0);
@@ -257,7 +257,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("a gamma so small that attention is flat in double precision: the kernels agree with the definition") {
     for (const int L : {4, 40}) {
-      const Model model{L, 4, 2, 4 * L, 1e-17, 1.0};
+      const SingleBlock model{L, 4, 2, 4 * L, 1e-17, 1.0};
       const Contexts contexts = sample_independent(model, 3, 5);
       const std::vector<double> tables = normals(model.table_size(), 1.0, 4);
       const Sum expected = by_definition(model, contexts, tables);
@@ -267,9 +267,9 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("where the kernels do not serve, the definition does: nine heads, gates that spread over e^600, NaN") {
-    const Model nine{2, 3, 9, 12, 1.0, 1.0};
+    const SingleBlock nine{2, 3, 9, 12, 1.0, 1.0};
     CHECK(loss_method(nine, Geometry::exact(1.0, 12)).name == "definition");
-    const Model model{4, 3, 2, 20, 1.0, 1.0};
+    const SingleBlock model{4, 3, 2, 20, 1.0, 1.0};
     const Geometry geometry = Geometry::exact(1.0, model.vocabulary);
     CHECK(loss_method(model, geometry).name == "pairs");
     const Contexts contexts = sample_independent(model, 9, 3);
@@ -311,14 +311,14 @@ TEST_SUITE("fast") {
 TEST_SUITE("slow") {
   TEST_CASE("long contexts: 512 blocks equal the definition; 16384 blocks do on the gradients of sampled blocks' keys") {
     {
-      const Model model{512, 4, 3, 2200, 1.0, 1.0};
+      const SingleBlock model{512, 4, 3, 2200, 1.0, 1.0};
       const std::vector<double> tables = normals(model.table_size(), 1.0, 4);
       const Contexts contexts = sample_independent(model, 1, 5);
       std::vector<double> gradient(tables.size());
       const double loss = table_loss(model, Geometry::exact(1.0, model.vocabulary), contexts, tables, gradient);
       check_equal({loss, gradient}, by_definition(model, contexts, tables));
     }
-    const Model model{16384, 8, 4, 131072, 1.0, 1.0};
+    const SingleBlock model{16384, 8, 4, 131072, 1.0, 1.0};
     const std::vector<double> tables = normals(model.table_size(), 1.0, 6);
     const Contexts contexts = sample_independent(model, 1, 7);
     std::vector<double> gradient(tables.size());
@@ -354,7 +354,8 @@ TEST_SUITE("slow") {
 
 TEST_SUITE("threaded") {
   TEST_CASE("the kernels give the same bits with one and with two threads") {
-    for (const Model& model : {Model{4, 4, 3, 64, 1.0, 1.0}, Model{20, 4, 3, 128, 1.0, 1.0}, Model{600, 4, 2, 2400, 1.0, 1.0}}) {
+    for (const SingleBlock& model :
+         {SingleBlock{4, 4, 3, 64, 1.0, 1.0}, SingleBlock{20, 4, 3, 128, 1.0, 1.0}, SingleBlock{600, 4, 2, 2400, 1.0, 1.0}}) {
       const Geometry geometry = Geometry::exact(1.0, model.vocabulary);
       const Contexts contexts = sample_balanced(model, model.blocks > 100 ? 4 : 500, 3);
       const std::vector<double> tables = normals(model.table_size(), 1.0, 9);

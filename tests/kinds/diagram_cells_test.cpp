@@ -47,7 +47,7 @@ DiagramOptions theorem2_diagram() {
 }
 
 /// The least N from which on theorem 1 is proved.
-double sufficient(const Model& model) { return std::min({sufficient_n0(model), sufficient_n1(model), sufficient_n2(model)}); }
+double sufficient(const SingleBlock& model) { return std::min({sufficient_n0(model), sufficient_n1(model), sufficient_n2(model)}); }
 
 /// Area of a cell in the scale of the axes, as a share of the whole.
 double area(const DiagramOptions& options, const DiagramCell& cell) {
@@ -95,7 +95,7 @@ TEST_SUITE("fast") {
     for (const DiagramCell& cell : cells) {
       whole += area(options, cell);
       finest = std::max(finest, cell.level);
-      Model model = options.scenario.model;
+      SingleBlock model = require_single_block(options.scenario.model);
       model.vocabulary = int(cell.x);
       model.beta = cell.y;
       CAPTURE(cell.x);
@@ -131,7 +131,7 @@ TEST_SUITE("fast") {
     const auto cells = compute_diagram(options);
     REQUIRE(cells.size() == 4);
     for (const DiagramCell& cell : cells) {  // H = S - 1: there is no N*, and no optimum but selections is known
-      Model model = options.scenario.model;
+      SingleBlock model = require_single_block(options.scenario.model);
       model.vocabulary = int(cell.x);
       model.beta = cell.y;
       if (cell.outcome == CellOutcome::selection) CHECK(cell.x <= sufficient(model));
@@ -166,7 +166,7 @@ TEST_SUITE("fast") {
       const auto cells = compute_diagram(options);
       REQUIRE(cells.size() == 4);
       for (const DiagramCell& cell : cells) {
-        Model model = options.scenario.model;
+        SingleBlock model = require_single_block(options.scenario.model);
         model.gamma = swapped ? cell.y : cell.x;
         model.beta = swapped ? cell.x : cell.y;
         CHECK(cell.log10_n_star == std::log10(necessary_n_star(model)));
@@ -186,7 +186,7 @@ TEST_SUITE("fast") {
       CHECK(cell.x_low == cell.x - 0.5);
       CHECK(cell.y_high == cell.y + 0.5);
       CHECK(cell.level == 0);
-      Model model = options.scenario.model;
+      SingleBlock model = require_single_block(options.scenario.model);
       model.heads = int(cell.x);
       model.positions = int(cell.y);
       CHECK((cell.outcome == CellOutcome::assumption) == (cell.x >= cell.y));
@@ -203,7 +203,7 @@ TEST_SUITE("fast") {
     CHECK(curve.front().at == 1.0);
     CHECK(curve.back().at == doctest::Approx(20.0));
     for (const CurvePoint& point : curve) {
-      Model model = options.scenario.model;
+      SingleBlock model = require_single_block(options.scenario.model);
       model.beta = point.at;
       CHECK(point.n_star == necessary_n_star(model));
       CHECK(point.n_sufficient == std::max(12.0, sufficient(model)));

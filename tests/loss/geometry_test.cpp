@@ -34,7 +34,7 @@ Eigen::MatrixXd random_embeddings(int N, int d, std::uint64_t seed) {
 }
 
 /// Takes the mean over positions off every gate's derivative: what is left acts on probability vectors.
-std::vector<double> tangent(const Model& model, std::vector<double> d) {
+std::vector<double> tangent(const SingleBlock& model, std::vector<double> d) {
   for (std::size_t gate = 0; gate < d.size(); gate += model.positions) {
     const double mean = std::accumulate(d.begin() + gate, d.begin() + gate + model.positions, 0.0) / model.positions;
     for (int r = 0; r < model.positions; ++r) d[gate + r] -= mean;
@@ -56,7 +56,7 @@ double shortest_square(const Eigen::MatrixXd& K, const std::vector<double>& tabl
 TEST_SUITE("fast") {
   TEST_CASE("general geometry at epsilon = 0 equals the closed form to 1e-12: loss and gradients") {
     std::uint64_t seed = 200;
-    for (const Model& model : test::test_models())
+    for (const SingleBlock& model : test::test_models())
       for (const double kappa : {0.0, 1.0, 2.5}) {
         const Geometry dense = Geometry::dense(exact_gram(kappa, model.vocabulary));
         const Geometry exact = Geometry::exact(kappa, model.vocabulary);
@@ -84,7 +84,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("loss in general geometry equals brute force with the embeddings") {
     std::uint64_t seed = 230;
-    for (const Model& model : test::test_models()) {
+    for (const SingleBlock& model : test::test_models()) {
       Eigen::MatrixXd X = random_embeddings(model.vocabulary, 7, ++seed);
       const Geometry geometry = Geometry::embeddings(X, false);
       X *= std::sqrt(geometry.gram()(0, 0)) / X.row(0).norm();
@@ -99,7 +99,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("both gradients in perturbed geometry equal finite differences") {
     std::uint64_t seed = 250;
-    for (const Model& model : test::test_models()) {
+    for (const SingleBlock& model : test::test_models()) {
       const Geometry geometry = Geometry::perturbed(0.8, 0.1, ++seed, model.vocabulary);
       const Contexts contexts = sample_independent(model, 1, seed);
       const ContextGates gates = test::random_gates(model, seed);
@@ -116,7 +116,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("answer probabilities in general geometry sum to one and give the loss") {
-    const Model model{4, 3, 2, 20, 0.9, 3.0};
+    const SingleBlock model{4, 3, 2, 20, 0.9, 3.0};
     const Geometry geometry = Geometry::perturbed(1.0, 0.1, 3, 20);
     const Contexts contexts = sample_independent(model, 1, 260);
     const ContextGates gates = test::random_gates(model, 261);
@@ -180,7 +180,7 @@ TEST_SUITE("fast") {
       const double ratio = normalize ? 1.0 : X.row(1).squaredNorm() / X.row(2).squaredNorm();
       CHECK(K(1, 1) / K(2, 2) == doctest::Approx(ratio).epsilon(1e-13));
     }
-    const Model model{2, 2, 1, 9};
+    const SingleBlock model{2, 2, 1, 9};
     const Geometry exact = Geometry::embeddings(test::exact_embeddings(model, 1.3), false);
     CHECK(exact.kappa() == doctest::Approx(1.3).epsilon(1e-13));
     CHECK(exact.epsilon() < 1e-13);
@@ -220,7 +220,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("initial tables: mean square of the token-mean biases is sigma_b^2 (5 standard errors)") {
-    const Model model{4, 3, 2, 20, 1.0, 1.0};
+    const SingleBlock model{4, 3, 2, 20, 1.0, 1.0};
     const double kappa = 0.6, rho = 0.3, sigma = bias_scale(model, kappa, rho);
     const Geometry geometry = Geometry::exact(kappa, model.vocabulary);
     double squares = 0.0;
@@ -232,7 +232,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("initial tables: the ball's radius is never exceeded, and |c|^D is uniform (level 1e-3)") {
-    const Model model{2, 2, 1, 4, 1.0, 1.0};
+    const SingleBlock model{2, 2, 1, 4, 1.0, 1.0};
     const double rho = 0.3;
     const Geometry exact = Geometry::exact(0.6, 4), dense = Geometry::perturbed(0.6, 0.1, 5, 4);
     std::vector<std::int64_t> tenths(10, 0);
@@ -251,7 +251,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("initial tables have the law of the geometry: covariance of G(i) and G(j) is K_ij rho^2 / (D + 2)") {
-    const Model model{2, 2, 1, 4, 1.0, 1.0};
+    const SingleBlock model{2, 2, 1, 4, 1.0, 1.0};
     const Geometry exact = Geometry::exact(1.5, 4), dense = Geometry::perturbed(1.5, 0.2, 6, 4);
     const auto check = [&](const Geometry& geometry, const Eigen::MatrixXd& K, double dimension) {
       Eigen::MatrixXd covariance = Eigen::MatrixXd::Zero(4, 4);

@@ -23,7 +23,7 @@ using test::relative_error;
 namespace {
 
 /// dLoss/db of static gates from dLoss/dG: the sum over tokens.
-std::vector<double> token_sums(const Model& model, const std::vector<double>& dtables) {
+std::vector<double> token_sums(const SingleBlock& model, const std::vector<double>& dtables) {
   std::vector<double> sums = static_part(model, dtables);
   for (double& x : sums) x *= model.vocabulary;
   return sums;
@@ -37,7 +37,7 @@ TEST_SUITE("fast") {
     for (const auto& c : test::read_json("loss_cases.json")) {
       ++cases;
       CAPTURE(cases);
-      const Model model = test::model_of(c);
+      const SingleBlock model = test::model_of(c);
       const Geometry geometry = Geometry::exact(c.at("kappa"), model.vocabulary);
       const Contexts contexts = Contexts::from_tokens(model, test::flatten<Token>(c.at("contexts")));
       const std::vector<double> tables = test::flatten(c.at("tables"));
@@ -56,7 +56,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("closed form of one context equals brute force with explicit embeddings x_i = (e_i, sqrt(kappa))") {
     std::uint64_t seed = 40;
-    for (const Model& model : test::test_models())
+    for (const SingleBlock& model : test::test_models())
       for (const double kappa : {0.0, 1.0, 3.7}) {
         const ContextGates gates = test::random_gates(model, ++seed);
         const Contexts contexts = sample_independent(model, 1, seed);
@@ -67,7 +67,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("oracle weights: both gradients of one context equal finite differences") {
     std::uint64_t seed = 60;
-    for (const Model& model : test::test_models()) {
+    for (const SingleBlock& model : test::test_models()) {
       const ContextGates gates = test::random_gates(model, ++seed);
       ContextGates gradient(model, 7.0);  // overwritten, not added to
       const double loss = context_loss(model, gates, &gradient);
@@ -82,7 +82,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a query's probabilities sum to one, m to H, and its loss is -log of its answer's probability") {
-    const Model model{4, 4, 3, 40, 0.7, 3.0};
+    const SingleBlock model{4, 4, 3, 40, 0.7, 3.0};
     int queries = 0;
     double mean = 0.0;
     const ContextGates gates = test::random_gates(model, 70);
@@ -92,7 +92,7 @@ TEST_SUITE("fast") {
       const double inside = std::accumulate(query.share.begin(), query.share.end(), 0.0);
       CHECK(inside + (model.vocabulary - model.slots()) * query.outside_share == doctest::Approx(1.0).epsilon(1e-14));
       CHECK(std::accumulate(query.m.begin(), query.m.end(), 0.0) == doctest::Approx(model.heads).epsilon(1e-14));
-      CHECK(query.loss == doctest::Approx(-std::log(query.share[query.answer(model)])).epsilon(1e-13));
+      CHECK(query.loss == doctest::Approx(-std::log(query.share[query.answer])).epsilon(1e-13));
     });
     CHECK(queries == 12);
     CHECK(mean == doctest::Approx(context_loss(model, gates)).epsilon(1e-14));
@@ -100,7 +100,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("static closed form equals the loss of one context with equal blocks; its gradient is summed over blocks") {
     std::uint64_t seed = 80;
-    for (const Model& model : test::test_models()) {
+    for (const SingleBlock& model : test::test_models()) {
       const std::vector<double> weights = static_weights(model, normals(2 * model.branch_rows(), 1.5, ++seed));
       std::vector<double> gradient(weights.size(), 7.0), summed(weights.size(), 0.0);
       ContextGates by_block(model);
@@ -119,7 +119,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("static loss: gradients in weights and in biases equal finite differences") {
     std::uint64_t seed = 90;
-    for (const Model& model : test::test_models()) {
+    for (const SingleBlock& model : test::test_models()) {
       const std::vector<double> bias = normals(2 * model.branch_rows(), 1.5, ++seed), weights = static_weights(model, bias);
       std::vector<double> gradient(bias.size());
       static_loss(model, weights.data(), gradient.data());
@@ -135,7 +135,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("losses stay finite and agree at beta H = 700") {
-    const Model model{2, 3, 7, 6, 1.0, 100.0};
+    const SingleBlock model{2, 3, 7, 6, 1.0, 100.0};
     for (const double scale : {0.1, 30.0}) {
       const std::vector<double> weights = static_weights(model, normals(2 * model.branch_rows(), scale, 101));
       const double loss = static_loss<double>(model, weights.data(), nullptr);
@@ -145,7 +145,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("gate tables: the gradient equals finite differences, exact and perturbed geometry") {
-    const Model model{4, 3, 2, 13, 0.8, 4.0};
+    const SingleBlock model{4, 3, 2, 13, 0.8, 4.0};
     const Contexts contexts = sample_independent(model, 3, 110);
     const std::vector<double> tables = normals(model.table_size(), 1.0, 111);
     for (const Geometry& geometry : {Geometry::exact(0.6, 13), Geometry::perturbed(0.6, 0.1, 1, 13)}) {
@@ -160,7 +160,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("static gates are invariant under the population and balanced samples, not under an independent one") {
-    const Model model{2, 2, 1, 6, 1.0, 2.0};
+    const SingleBlock model{2, 2, 1, 6, 1.0, 2.0};
     const double kappa = 0.7;
     const Geometry geometry = Geometry::exact(kappa, 6);
     const std::vector<double> bias = normals(2 * model.branch_rows(), 1.0, 120), tables = tables_from_bias(model, bias);
@@ -184,7 +184,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("both samplers' mean loss is the population loss by enumeration (5 standard errors)") {
-    for (const Model& model : {Model{2, 2, 1, 5, 1.0, 3.0}, Model{2, 2, 2, 6, 0.8, 4.0}}) {
+    for (const SingleBlock& model : {SingleBlock{2, 2, 1, 5, 1.0, 3.0}, SingleBlock{2, 2, 2, 6, 0.8, 4.0}}) {
       const Geometry geometry = Geometry::exact(1.0, model.vocabulary);
       const std::vector<double> tables = normals(model.table_size(), 2.0, 130);
       Contexts population(2, 2);
@@ -221,7 +221,7 @@ TEST_SUITE("fast") {
 
 TEST_SUITE("threaded") {
   TEST_CASE("loss and gradient of tables have the same bits at any number of threads") {
-    const Model model{4, 3, 2, 24, 1.0, 2.0};
+    const SingleBlock model{4, 3, 2, 24, 1.0, 2.0};
     const Contexts contexts = sample_independent(model, 700, 140);
     const std::vector<double> tables = normals(model.table_size(), 1.0, 141);
     for (const Geometry& geometry : {Geometry::exact(1.0, 24), Geometry::perturbed(1.0, 0.05, 1, 24)}) {

@@ -30,7 +30,7 @@ std::vector<double> bias_of(const std::vector<std::vector<double>>& gates) {
 }
 
 /// exp of the mean entropy of every gate [2][H] over contexts and blocks.
-std::vector<double> exp_mean_entropy(const Model& model, const std::vector<double>& tables, const Contexts& contexts) {
+std::vector<double> exp_mean_entropy(const SingleBlock& model, const std::vector<double>& tables, const Contexts& contexts) {
   std::vector<double> sums(2 * model.heads, 0.0);
   ContextGates gates(model);
   for (std::size_t m = 0; m < contexts.size(); ++m) {
@@ -57,7 +57,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("selection: adjacent peaks of key and value above 0.9, and nothing else") {
-    const Model model{4, 3, 7, 20};
+    const SingleBlock model{4, 3, 7, 20};
     const std::vector<double> e0 = {1, 0, 0}, e1 = {0, 1, 0}, e2 = {0, 0, 1};
     const GateObservation gates = observe_static(model, bias_of({e0,
                                                                  e1,
@@ -91,7 +91,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("uniform gates: S effective offsets, no selection, residual 1 - 1/S") {
-    const Model model{4, 4, 2, 20};
+    const SingleBlock model{4, 4, 2, 20};
     const GateObservation gates = observe_static(model, std::vector<double>(2 * model.branch_rows(), 0.3));
     for (const double offsets : gates.static_offsets) CHECK(offsets == doctest::Approx(4.0).epsilon(1e-14));
     CHECK(gates.selection == std::vector<int>{-1, -1});
@@ -99,7 +99,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("tables with constant rows are observed as the static gates they are") {
-    const Model model{4, 4, 3, 40, 0.7, 3.0};
+    const SingleBlock model{4, 4, 3, 40, 0.7, 3.0};
     const std::vector<double> bias = test::normals(2 * model.branch_rows(), 2.0, 38), tables = tables_from_bias(model, bias);
     const Contexts contexts = sample_independent(model, 5, 32);
     const GateObservation fixed = observe_static(model, bias), linear = observe_tables(model, tables, contexts);
@@ -117,7 +117,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("averages of token-dependent gates: weights, both effective offsets and the residual against their definitions") {
-    const Model model{2, 3, 1, 6};
+    const SingleBlock model{2, 3, 1, 6};
     const std::vector<double> tables = test::normals(model.table_size(), 1.0, 33);
     const Contexts contexts = sample_independent(model, 50, 34);
     const GateObservation gates = observe_tables(model, tables, contexts);
@@ -147,7 +147,7 @@ TEST_SUITE("fast") {
   TEST_CASE("exp(E Ent) <= static offsets always; avg <= static for S = 3, not for S = 4") {
     for (const int S : {3, 4})
       for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-        const Model model{4, S, 2, 30};
+        const SingleBlock model{4, S, 2, 30};
         const std::vector<double> tables = test::normals(model.table_size(), 2.0, 100 + seed);
         const Contexts contexts = sample_independent(model, 8, seed);
         const GateObservation gates = observe_tables(model, tables, contexts);
@@ -159,7 +159,7 @@ TEST_SUITE("fast") {
         }
       }
     // At S = 4 exp Ent is convex along (x, (1-x)/3, (1-x)/3, (1-x)/3) near x = 0.87: gates of x = 0.86 and 0.88 by token.
-    const Model model{2, 4, 1, 8};
+    const SingleBlock model{2, 4, 1, 8};
     std::vector<double> tables(model.table_size(), 0.0);
     for (int i = 0; i < 8; ++i) tables[i] = i % 2 ? std::log(3 * 0.86 / 0.14) : std::log(3 * 0.88 / 0.12);
     const GateObservation gates = observe_tables(model, tables, sample_balanced(model, 64, 35));
@@ -167,7 +167,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("residual bound: above the residual of any context, met by the worst one, exact for static gates") {
-    const Model model{4, 3, 2, 60};
+    const SingleBlock model{4, 3, 2, 60};
     int attained = 0;
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
       std::vector<double> tables = test::normals(model.table_size(), 0.4, 200 + seed);
@@ -206,7 +206,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("phases: a selecting head answers its own phase and no other: a good mean hides a dead phase") {
-    const Model model{4, 4, 2, 100, 1.0, 4.0};
+    const SingleBlock model{4, 4, 2, 100, 1.0, 4.0};
     const std::vector<double> e0 = {1, 0, 0, 0}, e1 = {0, 1, 0, 0}, e2 = {0, 0, 1, 0};
     const PhaseCurve curve = phase_curve_static(model, bias_of({e0, e1, e1, e2}));
     CHECK(curve.accuracy == std::vector<double>{1.0, 1.0, 0.0});
@@ -224,7 +224,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("phases: k tokens that tie for the highest probability credit 1/k") {
-    const Model model{4, 4, 1, 50, 1.0, 2.0};
+    const SingleBlock model{4, 4, 1, 50, 1.0, 2.0};
     const PhaseCurve uniform = phase_curve_static(model, std::vector<double>(2 * model.branch_rows(), 0.0));
     for (const double accuracy : uniform.accuracy) CHECK(accuracy == 0.25);  // the S tokens of the query's block
     CHECK(uniform.mean == 0.25);
@@ -240,7 +240,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("shapes: what a selection is worth depends on how many heads sit on each position alone") {
-    const Model model{4, 5, 3, 60, 0.8, 2.0};
+    const SingleBlock model{4, 5, 3, 60, 0.8, 2.0};
     for (const std::vector<int>& selection : {std::vector<int>{2, 0, 2}, {3, 1, 0}, {1, 1, 1}}) {
       std::vector<double> weights(2 * model.branch_rows(), 0.0);
       for (int h = 0; h < 3; ++h)
@@ -269,7 +269,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("phases of tables: a phase that every context answers has accuracy 1 exactly") {
-    const Model model{4, 4, 2, 100, 1.0, 4.0};
+    const SingleBlock model{4, 4, 2, 100, 1.0, 4.0};
     const std::vector<double> bias = bias_of({{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}});
     const PhaseCurve curve =
         phase_curve_tables(model, Geometry::exact(1.0, 100), tables_from_bias(model, bias), sample_balanced(model, 75, 39));
@@ -278,7 +278,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("phases of tables: their mean loss is the loss; a dense matrix of the exact geometry gives the same curve") {
-    const Model model{4, 4, 2, 24, 0.8, 3.0};
+    const SingleBlock model{4, 4, 2, 24, 0.8, 3.0};
     const Geometry exact = Geometry::exact(0.7, 24);
     const Geometry dense = Geometry::dense(Eigen::MatrixXd::Constant(24, 24, 0.7) + Eigen::MatrixXd::Identity(24, 24));
     const Contexts contexts = sample_independent(model, 6, 36);
@@ -298,7 +298,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("head by phase: leaving a head out of static gates takes its phase away") {
     // The effect the phase curve is there to show: with three distinct heads every phase is answered, with two of them one is dead.
-    const Model three{4, 4, 3, 1000}, two{4, 4, 2, 1000};
+    const SingleBlock three{4, 4, 3, 1000}, two{4, 4, 2, 1000};
     const std::vector<double> e0 = {1, 0, 0, 0}, e1 = {0, 1, 0, 0}, e2 = {0, 0, 1, 0}, e3 = {0, 0, 0, 1};
     CHECK(phase_curve_static(three, bias_of({e0, e1, e2, e1, e2, e3})).worst == 1.0);
     CHECK(phase_curve_static(two, bias_of({e0, e2, e1, e3})).accuracy == std::vector<double>{1.0, 0.0, 1.0});

@@ -19,14 +19,14 @@ namespace {
 double least(const std::vector<double>& values) { return *std::min_element(values.begin(), values.end()); }
 
 /// The pattern with the same offsets in every block, from [H] offsets.
-std::vector<int> in_every_block(const Model& model, const std::vector<int>& offsets) {
+std::vector<int> in_every_block(const SingleBlock& model, const std::vector<int>& offsets) {
   std::vector<int> pattern;
   for (int h = 0; h < model.heads; ++h) pattern.insert(pattern.end(), model.blocks, offsets[h]);
   return pattern;
 }
 
 /// Least loss over selections of one head and block, all other gates as they are.
-double best_exchange(const Model& model, const ContextGates& gates, int h, int l) {
+double best_exchange(const SingleBlock& model, const ContextGates& gates, int h, int l) {
   double best = INFINITY;
   for (int r = 0; r < model.phases(); ++r) {
     ContextGates trial = gates;
@@ -52,7 +52,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("margins change sign at the reference thresholds of every pattern") {
     for (const auto& c : test::read_json("stability_thresholds.json")) {
-      Model model{c["L"], c["S"], c["H"], 16, c["gamma"], c["beta"]};
+      SingleBlock model{c["L"], c["S"], c["H"], 16, c["gamma"], c["beta"]};
       const double threshold = c["N_star"];
       if (threshold > 1e9) continue;  // beyond the vocabulary's integer type
       const std::vector<int> pattern = in_every_block(model, c["selection"].get<std::vector<int>>());
@@ -68,7 +68,7 @@ TEST_SUITE("fast") {
   TEST_CASE("the closed form of the distinct pattern's stability is its smallest value margin") {
     Stream stream(11, Purpose::choice);
     for (int k = 0; k < 200; ++k) {
-      Model model = test::random_theorem_model(stream);
+      SingleBlock model = test::random_theorem_model(stream);
       if (model.heads >= model.phases()) continue;
       const double margin = least(pattern_margins(model, distinct_pattern(model)));
       const double closed = distinct_stability(model) * model.beta / (model.blocks * model.phases());
@@ -81,7 +81,7 @@ TEST_SUITE("fast") {
   TEST_CASE("distinct patterns of H = S - 1 heads are stable from N = L S on") {
     for (double beta : {0.5, 4.0, 16.0, 40.0})
       for (int S : {3, 4, 6}) {
-        const Model model{4, S, S - 1, 4 * S, 1.0, beta};
+        const SingleBlock model{4, S, S - 1, 4 * S, 1.0, beta};
         CHECK(least(pattern_margins(model, distinct_pattern(model))) > 0.0);
         CHECK(necessary_n_star(model) == 4 * S);
       }
@@ -90,7 +90,7 @@ TEST_SUITE("fast") {
   TEST_CASE("loss* is the loss of distinct patterns, and no pattern is below it") {
     Stream stream(12, Purpose::choice);
     for (int k = 0; k < 100; ++k) {
-      const Model model = test::random_theorem_model(stream);
+      const SingleBlock model = test::random_theorem_model(stream);
       CHECK(distinct_loss(model) ==
             doctest::Approx(context_loss(model, selection_gates(model, distinct_pattern(model)))).epsilon(1e-13));
       std::vector<int> pattern(std::size_t(model.heads) * model.blocks);
@@ -104,7 +104,7 @@ TEST_SUITE("fast") {
     for (int k = 0; k < 500; ++k) {
       const double x = 10 * stream.uniform(), y = 10 * stream.uniform();
       CHECK(std::exp(x + y) + 1 >= std::exp(x) + std::exp(y));
-      const Model m = test::random_theorem_model(stream);
+      const SingleBlock m = test::random_theorem_model(stream);
       const auto [w1, o1] = attention(m, 1.0);
       const auto log_Z = [&](int heads) {
         return std::log(m.vocabulary + std::expm1(m.beta * heads * w1) +
@@ -119,7 +119,7 @@ TEST_SUITE("fast") {
     Stream stream(15, Purpose::choice);
     const auto inside = [](double x, Enclosure e) { return e.low <= x * (1 + 1e-12) && x * (1 - 1e-12) <= e.high; };
     for (int k = 0; k < 200; ++k) {
-      const Model model = test::random_theorem_model(stream);
+      const SingleBlock model = test::random_theorem_model(stream);
       CAPTURE(k);
       const double N = model.vocabulary, n0 = sufficient_n0(model), n1 = sufficient_n1(model), n2 = sufficient_n2(model),
                    n_star = necessary_n_star(model);
@@ -144,7 +144,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("decisions at the vocabularies next to the bounds of the theory note") {
-    const auto at = [](int N) { return Model{4, 3, 1, N, 1.0, 10.0}; };
+    const auto at = [](int N) { return SingleBlock{4, 3, 1, N, 1.0, 10.0}; };
     CHECK(below_n_star(at(191)) == Decision::yes);
     CHECK(below_n_star(at(192)) == Decision::no);
     CHECK(above_n0(at(606)) == Decision::no);
@@ -183,7 +183,7 @@ TEST_SUITE("fast") {
     Stream stream(17, Purpose::choice);
     int tried = 0;
     for (int k = 0; k < 300; ++k) {
-      Model model = test::random_theorem_model(stream, 4);
+      SingleBlock model = test::random_theorem_model(stream, 4);
       const double n2 = sufficient_n2(model);
       CHECK(n2 <= std::max(sufficient_n0(model), double(model.slots())) * (1 + 1e-12));
       if (n2 > 1e9) continue;
@@ -200,7 +200,7 @@ TEST_SUITE("fast") {
     Stream stream(14, Purpose::choice);
     int tried = 0;
     for (int k = 0; k < 300; ++k) {
-      Model model = test::random_theorem_model(stream, 4);
+      SingleBlock model = test::random_theorem_model(stream, 4);
       model.beta = 0.2 + 3.0 * stream.uniform();
       const double n0 = sufficient_n0(model);
       if (n0 > 1e9) continue;

@@ -27,7 +27,7 @@ std::vector<double> random_simplex(Stream& stream, int size, double power = 1.0)
   return p;
 }
 
-std::vector<double> random_values(const Model& model, Stream& stream, double power = 1.0) {
+std::vector<double> random_values(const SingleBlock& model, Stream& stream, double power = 1.0) {
   std::vector<double> V;
   for (int gate = 0; gate < 2 * model.heads; ++gate) {
     const auto p = random_simplex(stream, model.positions, power);
@@ -37,7 +37,7 @@ std::vector<double> random_values(const Model& model, Stream& stream, double pow
 }
 
 /// Keys of two blocks [2][H][n], each gate a point of { u >= 0, sum <= 1 }.
-std::vector<double> random_keys(const Model& model, Stream& stream, double power = 1.0) {
+std::vector<double> random_keys(const SingleBlock& model, Stream& stream, double power = 1.0) {
   std::vector<double> keys;
   for (int gate = 0; gate < 2 * model.heads; ++gate) {
     const auto p = random_simplex(stream, model.positions, power);
@@ -46,7 +46,7 @@ std::vector<double> random_keys(const Model& model, Stream& stream, double power
   return keys;
 }
 
-double pair_loss(const Model& model, const std::vector<double>& keys, const std::vector<double>& V) {
+double pair_loss(const SingleBlock& model, const std::vector<double>& keys, const std::vector<double>& V) {
   std::vector<double> gradient(V.size());
   return PairBound<double>(model, {keys, keys})(V.data(), gradient.data());
 }
@@ -62,7 +62,7 @@ KeyBox random_box(const std::vector<double>& keys, Stream& stream) {
 }
 
 /// Keys and values of blocks x, y of a context, [2][H][n] and [2][H][S].
-std::pair<std::vector<double>, std::vector<double>> pair_of(const Model& model, const ContextGates& gates, int x, int y) {
+std::pair<std::vector<double>, std::vector<double>> pair_of(const SingleBlock& model, const ContextGates& gates, int x, int y) {
   std::vector<double> keys, values;
   for (const int l : {x, y})
     for (int h = 0; h < model.heads; ++h)
@@ -79,7 +79,7 @@ TEST_SUITE("fast") {
   TEST_CASE("step 1: the loss is at least the mean loss of the pairs of blocks, and equal to it when all blocks are alike") {
     Stream stream(31, Purpose::choice);
     for (int k = 0; k < 100; ++k) {
-      const Model model = test::random_contested_model(stream);
+      const SingleBlock model = test::random_contested_model(stream);
       ContextGates gates = test::random_gates(model, 3100 + k, 2.0);
       const auto mean_of_pairs = [&] {
         double sum = 0.0;
@@ -103,7 +103,7 @@ TEST_SUITE("fast") {
   TEST_CASE("step 2: Phi is below f2 throughout its box, and convex; gradient and curvature are its derivatives") {
     Stream stream(32, Purpose::choice);
     for (int k = 0; k < 200; ++k) {
-      const Model model = test::random_contested_model(stream);
+      const SingleBlock model = test::random_contested_model(stream);
       const auto keys = random_keys(model, stream, 2.0);
       PairBound<double> phi(model, random_box(keys, stream));
       const auto V = random_values(model, stream), W = random_values(model, stream, 3.0);
@@ -135,7 +135,7 @@ TEST_SUITE("fast") {
   TEST_CASE("step 2: with one free key weight Phi is attained at the end that step 2 names") {
     Stream stream(39, Purpose::choice);
     for (int k = 0; k < 200; ++k) {
-      const Model model = test::random_contested_model(stream);
+      const SingleBlock model = test::random_contested_model(stream);
       const int n = model.phases(), S = model.positions, H = model.heads, r = int(stream.below(n)), h = int(stream.below(H));
       const auto keys = random_keys(model, stream);
       KeyBox box{keys, keys};
@@ -157,7 +157,7 @@ TEST_SUITE("fast") {
   TEST_CASE("symmetries: f2 keeps its value when a block's phases are permuted, the heads, or the blocks exchanged") {
     Stream stream(33, Purpose::choice);
     for (int k = 0; k < 50; ++k) {
-      const Model model = test::random_contested_model(stream);
+      const SingleBlock model = test::random_contested_model(stream);
       const int n = model.phases(), S = model.positions, H = model.heads;
       const auto keys = random_keys(model, stream), V = random_values(model, stream);
       auto permuted_keys = keys, permuted = V;
@@ -184,7 +184,7 @@ TEST_SUITE("fast") {
     Stream stream(34, Purpose::choice);
     int descend = 0, rise_elsewhere = 0;
     for (int k = 0; k < 2000; ++k) {
-      const Model model = test::random_contested_model(stream);
+      const SingleBlock model = test::random_contested_model(stream);
       const double eta = 0.5 * stream.uniform(), tau = stream.uniform();
       const bool proved = keys_descend(model, eta, tau);
       const int n = model.phases(), S = model.positions;
@@ -210,7 +210,7 @@ TEST_SUITE("fast") {
     Stream stream(35, Purpose::choice);
     int tried = 0;
     for (int k = 0; k < 200; ++k) {
-      const Model model = test::random_contested_model(stream);
+      const SingleBlock model = test::random_contested_model(stream);
       std::int64_t boxes = 0;
       const double eta = selection_neighbourhood(model, 1000, boxes).eta;
       if (eta == 0.0) continue;
@@ -237,7 +237,7 @@ TEST_SUITE("fast") {
   TEST_CASE("the lower bound is below the loss of any gates, at any budget") {
     Stream stream(36, Purpose::choice);
     for (int k = 0; k < 100; ++k) {
-      const Model model = test::random_contested_model(stream);
+      const SingleBlock model = test::random_contested_model(stream);
       const BranchAndBound found = branch_and_bound(model, {.boxes = 1 + std::int64_t(stream.below(40))});
       CHECK(found.least_loss.low <= found.least_loss.high);
       CHECK(found.least_loss.high <= enclose_distinct_loss(model).high);
@@ -262,8 +262,8 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("several heads: decided far below N0 and N1") {
-    for (const Model model : {Model{4, 3, 2, 12, 1.0, 1.0}, Model{4, 4, 3, 16, 1.0, 8.0}, Model{4, 4, 3, 64, 1.0, 2.0},
-                              Model{5, 4, 2, 100, 0.5, 4.0}}) {
+    for (const SingleBlock model : {SingleBlock{4, 3, 2, 12, 1.0, 1.0}, SingleBlock{4, 4, 3, 16, 1.0, 8.0},
+                                    SingleBlock{4, 4, 3, 64, 1.0, 2.0}, SingleBlock{5, 4, 2, 100, 0.5, 4.0}}) {
       CHECK(model.vocabulary < sufficient_n0(model));
       CHECK(model.vocabulary < sufficient_n1(model));
       CHECK(branch_and_bound(model, {.boxes = 2000}).selects);
@@ -271,7 +271,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("an upper bound below loss*, from the search, excludes selections and narrows the enclosure") {
-    const Model model{4, 3, 1, 50, 1.0, 10.0};
+    const SingleBlock model{4, 3, 1, 50, 1.0, 10.0};
     std::vector<Token> context(model.slots());
     for (int j = 0; j < model.slots(); ++j) context[j] = j;
     const SearchResult best = search_oracle(model, Geometry::exact(1.0, model.vocabulary), context, {.starts = 8, .seed = 1});
@@ -290,7 +290,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("the enclosed loss is the loss, and bad input is refused") {
-    for (const Model& model : test::test_models()) {
+    for (const SingleBlock& model : test::test_models()) {
       ContextGates gates = test::random_gates(model, 37);
       const Enclosure loss = enclose_loss(model, gates);
       CHECK(loss.high - loss.low < 1e-14);
@@ -315,7 +315,7 @@ TEST_SUITE("slow") {
     Stream stream(38, Purpose::choice);
     int selecting = 0, stable = 0;
     for (int k = 0; k < 60; ++k) {
-      const Model model = test::random_contested_model(stream);
+      const SingleBlock model = test::random_contested_model(stream);
       CAPTURE(fmt::format("L{} S{} H{} N{} gamma {} beta {}", model.blocks, model.positions, model.heads, model.vocabulary,
                           model.gamma, model.beta));
       const BranchAndBound found = branch_and_bound(model, {.boxes = 1000});

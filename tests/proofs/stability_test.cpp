@@ -16,7 +16,7 @@ namespace {
 double least(const std::vector<double>& margins) { return *std::min_element(margins.begin(), margins.end()); }
 
 /// Margins [2][H] of a pattern alike in every block, from the loss's gradient.
-std::vector<double> margins_by_gradient(const Model& model, const std::vector<int>& selection) {
+std::vector<double> margins_by_gradient(const SingleBlock& model, const std::vector<int>& selection) {
   std::vector<int> pattern;
   for (const int r : selection) pattern.insert(pattern.end(), model.blocks, r);
   const std::vector<double> all = pattern_margins(model, pattern);
@@ -25,7 +25,7 @@ std::vector<double> margins_by_gradient(const Model& model, const std::vector<in
   return margins;
 }
 
-std::vector<int> random_selection(const Model& model, std::uint64_t seed) {
+std::vector<int> random_selection(const SingleBlock& model, std::uint64_t seed) {
   Stream stream(seed, Purpose::choice);
   std::vector<int> selection(model.heads);
   for (int& r : selection) r = int(std::abs(stream.normal()) * 1e6) % model.phases();
@@ -37,7 +37,7 @@ std::vector<int> random_selection(const Model& model, std::uint64_t seed) {
 TEST_SUITE("fast") {
   TEST_CASE("closed margins equal those of the loss's gradient") {
     std::uint64_t seed = 0;
-    for (Model model : test_models())
+    for (SingleBlock model : test_models())
       for (const int N : {model.slots(), 3 * model.slots(), 10000})
         for (int repeat = 0; repeat < 4; ++repeat) {
           model.vocabulary = N;
@@ -55,7 +55,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a ball of vocabularies encloses the margins of each") {
-    const Model model{4, 4, 3, 100, 0.8, 6.0};
+    const SingleBlock model{4, 4, 3, 100, 0.8, 6.0};
     const std::vector<int> selection = {0, 0, 2};
     const SelectionMargins<Ball> margins(model, selection);
     const std::vector<Ball> over = margins.at(Ball::hull(Ball(1.0 / 300), Ball(1.0 / 200)));
@@ -70,7 +70,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("thresholds agree with independent ones to 1e-9 and are proved") {
     for (const auto& c : read_json("stability_thresholds.json")) {
-      const Model model{c.at("L"), c.at("S"), c.at("H"), 1000, c.at("gamma"), c.at("beta")};
+      const SingleBlock model{c.at("L"), c.at("S"), c.at("H"), 1000, c.at("gamma"), c.at("beta")};
       const std::vector<int> selection = flatten<int>(c.at("selection"));
       const double expected = c.at("N_star");
       CAPTURE(expected);
@@ -85,7 +85,8 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("N* of the distinct pattern is the root of its own equation") {
-    for (const Model& model : {Model{4, 3, 1, 50, 1.0, 10.0}, Model{4, 6, 2, 50, 0.7, 14.0}, Model{7, 5, 3, 50, 1.0, 20.0}}) {
+    for (const SingleBlock& model :
+         {SingleBlock{4, 3, 1, 50, 1.0, 10.0}, SingleBlock{4, 6, 2, 50, 0.7, 14.0}, SingleBlock{7, 5, 3, 50, 1.0, 20.0}}) {
       const Threshold found = pattern_threshold(model, collision_pattern(model, 1));
       CHECK(found.n_star == doctest::Approx(necessary_n_star(model)).epsilon(1e-12));
       CHECK(found.proved);
@@ -94,7 +95,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("the gradient's margins change sign at N*") {
     for (const int k : {2, 3}) {
-      Model model{4, 4, 3, 100, 1.0, 6.0};
+      SingleBlock model{4, 4, 3, 100, 1.0, 6.0};
       const std::vector<int> selection = collision_pattern(model, k);
       const double n_star = pattern_threshold(model, selection).n_star;
       model.vocabulary = int(n_star);
@@ -106,7 +107,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("more heads than offsets: thresholds are proved too") {
     for (int seed = 1; seed <= 8; ++seed) {
-      const Model model{4, 3, 5, 100, 1.0, 1.0 + seed};
+      const SingleBlock model{4, 3, 5, 100, 1.0, 1.0 + seed};
       const std::vector<int> selection = random_selection(model, seed);
       CAPTURE(selection);
       const Threshold found = pattern_threshold(model, selection);
@@ -140,7 +141,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("collision patterns, and the first of them") {
-    const Model model{4, 4, 3, 100, 1.0, 8.0};
+    const SingleBlock model{4, 4, 3, 100, 1.0, 8.0};
     CHECK(collision_pattern(model, 1) == std::vector<int>{0, 1, 2});
     CHECK(collision_pattern(model, 2) == std::vector<int>{0, 0, 1});
     CHECK(collision_pattern(model, 3) == std::vector<int>{0, 0, 0});
@@ -153,7 +154,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(first_collision({4, 3, 3, 100, 1.0, 8.0}));
     CHECK_FALSE(first_collision({4, 30, 21, 1000, 1.0, 8.0}));
     // Every pattern of four heads on four offsets: none that collides has a lower threshold.
-    const Model four{4, 5, 4, 100, 1.0, 5.0};
+    const SingleBlock four{4, 5, 4, 100, 1.0, 5.0};
     double lowest = INFINITY;
     for (int code = 0; code < 256; ++code) {
       const std::vector<int> selection = {code % 4, code / 4 % 4, code / 16 % 4, code / 64};
@@ -164,7 +165,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("patterns that do not fit the model are refused") {
-    const Model model{4, 4, 3, 100, 1.0, 8.0};
+    const SingleBlock model{4, 4, 3, 100, 1.0, 8.0};
     CHECK_THROWS_AS(pattern_threshold(model, std::vector<int>{0, 1}), DomainError);
     CHECK_THROWS_AS(pattern_threshold(model, std::vector<int>{0, 1, 3}), DomainError);
     CHECK_THROWS_AS(pattern_threshold(model, std::vector<int>{0, 1, -1}), DomainError);

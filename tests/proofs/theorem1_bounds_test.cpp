@@ -22,7 +22,7 @@ struct Gate {
   int u = 0;                 ///< maximises a_r + b_(r+1)
   double alpha, tau;         ///< 1 - a_u, 1 - b_(u+1)
 
-  Gate(const Model& m, const ContextGates& gates, int h, int l) {
+  Gate(const SingleBlock& m, const ContextGates& gates, int h, int l) {
     for (int s = 0; s < m.positions; ++s) {
       a.push_back(gates.key[gate_index(m, h, l, s)]);
       b.push_back(gates.value[gate_index(m, h, l, s)]);
@@ -40,10 +40,10 @@ struct Gate {
 /// Constants as in the note.
 struct Notation {
   double w1, w0, D;
-  explicit Notation(const Model& m) : w1(attention(m, 1.0).w), w0(1.0 / m.blocks), D(w1 - w0) {}
+  explicit Notation(const SingleBlock& m) : w1(attention(m, 1.0).w), w0(1.0 / m.blocks), D(w1 - w0) {}
 };
 
-ContextGates select(const Model& m, ContextGates gates, int h, int l, int u) {
+ContextGates select(const SingleBlock& m, ContextGates gates, int h, int l, int u) {
   for (int s = 0; s < m.positions; ++s) {
     gates.key[gate_index(m, h, l, s)] = s == u;
     gates.value[gate_index(m, h, l, s)] = s == u + 1;
@@ -57,7 +57,7 @@ TEST_SUITE("fast") {
   TEST_CASE("4.1, steps 1 and 2; 4.2, step 2: the linear part's loss against a selection") {
     Stream stream(41, Purpose::choice);
     for (int k = 0; k < 500; ++k) {
-      const Model m = test::random_theorem_model(stream);
+      const SingleBlock m = test::random_theorem_model(stream);
       const Notation c(m);
       const Gate g(m, test::random_gates(m, 4100 + k, 1.0 + 3.0 * stream.uniform()), 0, 0);
       CHECK(g.linear <= c.w0 * (1 - g.b[0]) + c.D * g.sum_ab + 1e-14);
@@ -72,7 +72,7 @@ TEST_SUITE("fast") {
   TEST_CASE("4.1, step 5: the gain with u = argmax b") {
     Stream stream(42, Purpose::choice);
     for (int k = 0; k < 500; ++k) {
-      const Model m = test::random_theorem_model(stream);
+      const SingleBlock m = test::random_theorem_model(stream);
       const Gate g(m, test::random_gates(m, 4200 + k, 1.0 + 3.0 * stream.uniform()), 0, 0);
       const int u = int(std::max_element(g.b.begin() + 1, g.b.end()) - g.b.begin()) - 1;
       const double alpha = 1 - g.a[u], tau = 1 - g.b[u + 1];
@@ -86,7 +86,7 @@ TEST_SUITE("fast") {
   TEST_CASE("4.1, step 4: where m rises in an exchange, by how much and up to what") {
     Stream stream(43, Purpose::choice);
     for (int k = 0; k < 200; ++k) {
-      const Model m = test::random_theorem_model(stream);
+      const SingleBlock m = test::random_theorem_model(stream);
       const Notation c(m);
       const ContextGates before = test::random_gates(m, 4300 + k, 1.0 + 2.0 * stream.uniform());
       const Gate g(m, before, 0, 0);
@@ -126,7 +126,7 @@ TEST_SUITE("fast") {
   TEST_CASE("4.1, step 3 and 4.7: the rise of sum_q log Z in an exchange") {
     Stream stream(44, Purpose::choice);
     for (int k = 0; k < 200; ++k) {
-      const Model m = test::random_theorem_model(stream);
+      const SingleBlock m = test::random_theorem_model(stream);
       const Notation c(m);
       const ContextGates before = test::random_gates(m, 4400 + k, 1.0 + 2.0 * stream.uniform());
       const Gate g(m, before, 0, 0);
@@ -151,7 +151,7 @@ TEST_SUITE("fast") {
   TEST_CASE("4.2, steps 1 and 3: gaps and shares of any gates against the loss of a distinct pattern") {
     Stream stream(45, Purpose::choice);
     for (int k = 0; k < 200; ++k) {
-      const Model m = test::random_theorem_model(stream);
+      const SingleBlock m = test::random_theorem_model(stream);
       const Notation c(m);
       const ContextGates gates = test::random_gates(m, 4500 + k, 1.0 + 2.0 * stream.uniform());
       double gaps = 0.0, logs = 0.0;

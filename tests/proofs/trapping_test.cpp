@@ -25,7 +25,7 @@ void fill_box_gate(double* p, int count, int target, double eta, bool extreme, S
   p[target] = 1.0 - off;
 }
 
-ContextGates random_in_box(const Model& model, const std::vector<int>& selection, double eta, Stream& stream) {
+ContextGates random_in_box(const SingleBlock& model, const std::vector<int>& selection, double eta, Stream& stream) {
   ContextGates gates(model);
   const bool extreme = stream.below(2) == 0;
   for (int h = 0; h < model.heads; ++h)
@@ -37,7 +37,7 @@ ContextGates random_in_box(const Model& model, const std::vector<int>& selection
 }
 
 /// The certificate's inequality at one point: the least over gates of (1 - eta) min (d_s - d_t) - eta max |d_u - d_s|.
-double margin_at(const Model& model, const std::vector<int>& selection, double eta, const ContextGates& d) {
+double margin_at(const SingleBlock& model, const std::vector<int>& selection, double eta, const ContextGates& d) {
   double margin = INFINITY;
   for (int branch = 0; branch < 2; ++branch)
     for (int h = 0; h < model.heads; ++h)
@@ -57,7 +57,7 @@ double margin_at(const Model& model, const std::vector<int>& selection, double e
 }
 
 struct Case {
-  Model model;
+  SingleBlock model;
   std::vector<int> selection;
 };
 
@@ -66,7 +66,7 @@ const Case cases[] = {{{4, 4, 3, 1000, 1.0, 1.0}, {1, 1, 2}}, {{4, 4, 1, 118, 1.
                       {{4, 6, 3, 64, 0.8, 1.0}, {0, 4, 2}},   {{8, 8, 4, 128, 1.0, 4.0}, {0, 2, 4, 6}}};
 
 /// A table whose gates all lie exactly on the boundary of the box: every token's target logit is `gap` above the greatest other.
-std::vector<double> boundary_tables(const Model& model, const std::vector<int>& selection, double gap, std::uint64_t seed) {
+std::vector<double> boundary_tables(const SingleBlock& model, const std::vector<int>& selection, double gap, std::uint64_t seed) {
   Stream stream(seed, Purpose::choice);
   std::vector<double> tables(model.table_size());
   const std::size_t N = model.vocabulary;
@@ -153,7 +153,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a flow started on the boundary of a box stays inside and converges to the box's selection") {
-    const Model model{4, 3, 2, 24, 1.0, 1.0};
+    const SingleBlock model{4, 3, 2, 24, 1.0, 1.0};
     for (const std::vector<int>& selection : {std::vector{0, 1}, std::vector{1, 1}}) {
       const double eta = (1 - 1e-6) * largest_eta(model, selection);
       REQUIRE(eta > 0.0);
@@ -179,7 +179,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("certified flows stop earlier than by residual, inside the box, on the same selection") {
-    const Model model{4, 4, 3, 64, 1.0, 1.0};
+    const SingleBlock model{4, 4, 3, 64, 1.0, 1.0};
     for (std::uint64_t seed : {1, 2, 3}) {
       FlowOptions options;
       options.trap = Trap(model);
@@ -196,7 +196,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("without a box the certified rule falls back on the residual, and nothing is claimed") {
-    const Model model{3, 3, 1, 12, 1.0, 1.0};  // L = 3: outside the certificate's assumptions
+    const SingleBlock model{3, 3, 1, 12, 1.0, 1.0};  // L = 3: outside the certificate's assumptions
     FlowOptions options;
     options.trap = Trap(model);
     options.stop = StopRule::certified;

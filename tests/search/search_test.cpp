@@ -24,7 +24,7 @@ using namespace phaselock;
 namespace {
 
 /// theory.md section 4: the loss of distinct selection patterns at exact geometry.
-double distinct_loss(const Model& model) {
+double distinct_loss(const SingleBlock& model) {
   const double L = model.blocks, H = model.heads, N = model.vocabulary, n = model.phases();
   const double w0 = attention(model, 0.0).w, w1 = attention(model, 1.0).w, o1 = attention(model, 1.0).o;
   const auto E = [&](double x) { return std::expm1(model.beta * x); };
@@ -32,7 +32,7 @@ double distinct_loss(const Model& model) {
   return std::log(N) - model.beta * H * w1 / n + (H * std::log1p(z1 / N) + (n - H) * std::log1p(z0 / N)) / n;
 }
 
-SearchResult search_exact(const Model& model, int starts) {
+SearchResult search_exact(const SingleBlock& model, int starts) {
   const Contexts contexts = sample_independent(model, 1, 1);
   return search_oracle(model, Geometry::exact(1.0, model.vocabulary), contexts[0], {starts, 1});
 }
@@ -61,12 +61,13 @@ double difference_error(const std::function<double(const std::vector<double>&)>&
   return worst;
 }
 
-double pattern_loss(const Model& model, const Geometry& geometry, std::span<const Token> context, std::span<const int> pattern) {
+double pattern_loss(const SingleBlock& model, const Geometry& geometry, std::span<const Token> context,
+                    std::span<const int> pattern) {
   return oracle_loss(model, geometry, context, selection_gates(model, pattern));
 }
 
 /// Least loss over all (S-1)^(HL) patterns, counted up as a number in base S - 1.
-double least_pattern_loss(const Model& model, const Geometry& geometry, std::span<const Token> context) {
+double least_pattern_loss(const SingleBlock& model, const Geometry& geometry, std::span<const Token> context) {
   std::vector<int> pattern(std::size_t(model.heads) * model.blocks, 0);
   double least = pattern_loss(model, geometry, context, pattern);
   while (true) {
@@ -77,7 +78,7 @@ double least_pattern_loss(const Model& model, const Geometry& geometry, std::spa
   }
 }
 
-const Model small{4, 3, 2, 40, 0.8, 3.0};
+const SingleBlock small{4, 3, 2, 40, 0.8, 3.0};
 
 }  // namespace
 
@@ -135,7 +136,7 @@ TEST_SUITE("fast") {
     const auto cases = nlohmann::json::parse(file);
     REQUIRE(cases.size() == 7);
     for (const auto& c : cases) {
-      const Model model{c["L"], c["S"], c["H"], c["N"], c["gamma"], c["beta"]};
+      const SingleBlock model{c["L"], c["S"], c["H"], c["N"], c["gamma"], c["beta"]};
       CAPTURE(c.dump());
       const SearchResult result = search_exact(model, 16);
       const double reference = std::min(c["best_loss"].get<double>(), c["best_selection_loss"].get<double>());
@@ -176,14 +177,14 @@ TEST_SUITE("fast") {
 
   TEST_CASE("first-order residual: zero at a stable pattern, the missing margin at an unstable one, positive inside") {
     for (const int N : {191, 192}) {
-      const Model model{4, 3, 1, N, 1.0, 10.0};
+      const SingleBlock model{4, 3, 1, N, 1.0, 10.0};
       const Contexts contexts = sample_independent(model, 1, 1);
       ContextGates gradient(model);
       const ContextGates gates = selection_gates(model, std::vector<int>(4, 0));
       oracle_loss(model, Geometry::exact(1.0, N), contexts[0], gates, &gradient);
       CHECK((kkt_residual(model, gates, gradient) > 1e-6) == (N == 191));
     }
-    const Model model{2, 2, 1, 4, 1.0, 1.0};
+    const SingleBlock model{2, 2, 1, 4, 1.0, 1.0};
     ContextGates weights(model, 0.5), gradient(model);
     weights.value[2] = 0.25, weights.value[3] = 0.75;
     gradient.key[0] = 1.0, gradient.key[1] = 3.0;       // 0.5 * 2
@@ -192,7 +193,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("where plain multi-start is stuck 0.014 above, the joined search reaches the distinct patterns' loss") {
-    const Model model{4, 4, 3, 64, 1.0, 2.0};
+    const SingleBlock model{4, 4, 3, 64, 1.0, 2.0};
     const SearchResult result = search_exact(model, 16);
     CHECK(std::abs(result.better() - distinct_loss(model)) < 1e-10);
     CHECK(result.is_selection);
@@ -203,7 +204,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("patterns at exact geometry: enumeration up to symmetry finds the least of all, a distinct one") {
-    for (const Model& model : {small, Model{2, 4, 3, 20, 1.0, 6.0}, Model{3, 3, 3, 30, 1.0, 4.0}}) {
+    for (const SingleBlock& model : {small, SingleBlock{2, 4, 3, 20, 1.0, 6.0}, SingleBlock{3, 3, 3, 30, 1.0, 4.0}}) {
       const Contexts contexts = sample_independent(model, 1, 2);
       const Geometry geometry = Geometry::exact(1.0, model.vocabulary);
       const PatternOptimum found = search_patterns(model, geometry, contexts[0], 1);
@@ -217,14 +218,14 @@ TEST_SUITE("fast") {
 
   TEST_CASE("exchange moves at exact geometry split every collision, at any N >= L S") {
     for (const int N : {16, 64, 1000}) {
-      const Model model{4, 4, 3, N, 1.0, 8.0};
+      const SingleBlock model{4, 4, 3, N, 1.0, 8.0};
       const Contexts contexts = sample_independent(model, 1, 2);
       const PatternOptimum found = improve_pattern(model, Geometry::exact(1.0, N), contexts[0], std::vector<int>(12, 1));
       CHECK(is_distinct(model, found.pattern));
       CHECK(std::abs(found.loss - distinct_loss(model)) < 1e-13);
       CHECK_FALSE(found.exhaustive);
     }
-    const Model large{5, 6, 4, 60, 0.7, 5.0};  // too many patterns to enumerate, even up to symmetry
+    const SingleBlock large{5, 6, 4, 60, 0.7, 5.0};  // too many patterns to enumerate, even up to symmetry
     const Contexts contexts = sample_independent(large, 1, 2);
     const PatternOptimum found = search_patterns(large, Geometry::exact(1.0, 60), contexts[0], 1);
     CHECK_FALSE(found.exhaustive);
@@ -233,7 +234,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("dense geometry with epsilon = 0 has the optimum of the exact one") {
     for (const double beta : {1.0, 10.0}) {
-      const Model model{4, 3, 1, 40, 1.0, beta};
+      const SingleBlock model{4, 3, 1, 40, 1.0, beta};
       const Contexts contexts = sample_independent(model, 1, 1);
       const Eigen::MatrixXd K = Eigen::MatrixXd::Constant(40, 40, 1.0) + Eigen::MatrixXd::Identity(40, 40);
       const SearchResult exact = search_oracle(model, Geometry::exact(1.0, 40), contexts[0], {6, 1});
@@ -260,21 +261,21 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("more heads than positions: searched, but never distinct") {
-    const Model model{4, 3, 3, 60, 1.0, 1.0};
+    const SingleBlock model{4, 3, 3, 60, 1.0, 1.0};
     const SearchResult result = search_exact(model, 4);
     CHECK(std::isfinite(result.better()));
     CHECK_FALSE(result.distinct);
   }
 
   TEST_CASE("refused: no starts, a model out of its domain, a loss that is finite nowhere; interruption ends the search") {
-    const Model model{4, 3, 1, 20, 1.0, 1.0};
+    const SingleBlock model{4, 3, 1, 20, 1.0, 1.0};
     CHECK_THROWS_AS(search_exact(model, 0), DomainError);
     const Contexts contexts = sample_independent(model, 1, 1);
-    Model bad = model;
+    SingleBlock bad = model;
     bad.gamma = 2.0;
     CHECK_THROWS_AS(search_oracle(bad, Geometry::exact(1.0, 20), contexts[0], {4, 1}), DomainError);
     const Geometry huge = Geometry::dense(1e307 * Eigen::MatrixXd::Identity(20, 20));
-    Model sharp = model;
+    SingleBlock sharp = model;
     sharp.beta = 500.0;
     CHECK_THROWS_WITH_AS(search_oracle(sharp, huge, contexts[0], {4, 1}),
                          "the loss is not finite at any start of the oracle search", DomainError);
@@ -286,7 +287,7 @@ TEST_SUITE("fast") {
 
 TEST_SUITE("slow") {
   TEST_CASE("exchange moves at dense geometry find the least of 6561 patterns") {
-    const Model model{4, 4, 2, 40, 1.0, 3.0};
+    const SingleBlock model{4, 4, 2, 40, 1.0, 3.0};
     const Geometry geometry = Geometry::perturbed(1.0, 0.08, 3, 40);
     const Contexts contexts = sample_independent(model, 6, 4);
     for (std::size_t m = 0; m < contexts.size(); ++m) {
@@ -301,7 +302,7 @@ TEST_SUITE("threaded") {
   TEST_CASE("the search has the same bits with one thread and with two") {
     const auto outcome = [](std::size_t threads, const Geometry& geometry) {
       const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
-      const Model model{4, 4, 2, 40, 1.0, 6.0};
+      const SingleBlock model{4, 4, 2, 40, 1.0, 6.0};
       const Contexts contexts = sample_independent(model, 1, 1);
       return search_oracle(model, geometry, contexts[0], {6, 5});
     };

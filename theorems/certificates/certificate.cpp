@@ -46,7 +46,7 @@ Json nested(std::span<const double> numbers, std::span<const std::size_t> shape)
 }
 
 /// The tree's boxes in the order of the file: a box, then, if it is cut, all of its lower part, then all of its upper part.
-Json boxes_in_order(const Model& m, const std::vector<BoxNode>& tree, std::span<const std::size_t> values_shape) {
+Json boxes_in_order(const SingleBlock& m, const std::vector<BoxNode>& tree, std::span<const std::size_t> values_shape) {
   Json list = Json::array();
   std::vector<std::size_t> ahead{0};
   while (!ahead.empty()) {
@@ -78,7 +78,7 @@ Json boxes_in_order(const Model& m, const std::vector<BoxNode>& tree, std::span<
 
 }  // namespace
 
-Json make_certificate(std::string_view claim, const Model& m, int precision_bits, Json data) {
+Json make_certificate(std::string_view claim, const SingleBlock& m, int precision_bits, Json data) {
   Json certificate = {{"schema", "phaselock-certificate"},
                       {"version", 1},
                       {"claim", claim},
@@ -96,7 +96,7 @@ Json make_certificate(std::string_view claim, const Model& m, int precision_bits
   return certificate;
 }
 
-std::optional<Json> trapping_certificate(const Model& model, double kappa, bool static_gates, const FlowResult& flow) {
+std::optional<Json> trapping_certificate(const SingleBlock& model, double kappa, bool static_gates, const FlowResult& flow) {
   if (!flow.trap) return std::nullopt;
   std::vector<std::size_t> shape{2, std::size_t(model.heads), std::size_t(model.positions)};
   if (!static_gates) shape.push_back(model.vocabulary);
@@ -109,7 +109,7 @@ std::optional<Json> trapping_certificate(const Model& model, double kappa, bool 
                            {"state", nested(flow.state, shape)}});
 }
 
-std::optional<Json> branch_and_bound_certificate(const Model& model, const BranchAndBound& found) {
+std::optional<Json> branch_and_bound_certificate(const SingleBlock& model, const BranchAndBound& found) {
   if (!found.selects) return std::nullopt;
   const std::size_t shape[] = {2, std::size_t(model.heads), std::size_t(model.positions)};
   return make_certificate("theorem1_holds", model, 128,

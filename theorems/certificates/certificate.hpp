@@ -7,19 +7,20 @@
 #include <span>
 
 #include "flow/flow.hpp"
-#include "model/model.hpp"
+#include "model/single_block.hpp"
 #include "proofs/branch_and_bound.hpp"
 
 namespace phaselock {
 
 /// A certificate of any claim: schema, statement and hash added. claim: "trapping", "theorem1_holds" or "theorem1_fails".
-nlohmann::json make_certificate(std::string_view claim, const Model& model, int precision_bits, nlohmann::json data);
+nlohmann::json make_certificate(std::string_view claim, const SingleBlock& model, int precision_bits, nlohmann::json data);
 
 /// The claim that the population flow from the end of `flow` converges to its selection; nothing unless the flow was trapped.
 /// static_gates: the state is [2][H][S] biases rather than [2][H][S][N] tables.
-std::optional<nlohmann::json> trapping_certificate(const Model& model, double kappa, bool static_gates, const FlowResult& flow);
+std::optional<nlohmann::json> trapping_certificate(const SingleBlock& model, double kappa, bool static_gates,
+                                                   const FlowResult& flow);
 
 /// The claim that every global minimizer selects, with the boxes that prove it; nothing unless `found.selects`.
-std::optional<nlohmann::json> branch_and_bound_certificate(const Model& model, const BranchAndBound& found);
+std::optional<nlohmann::json> branch_and_bound_certificate(const SingleBlock& model, const BranchAndBound& found);
 
 }  // namespace phaselock

@@ -18,16 +18,16 @@ std::vector<Assumption> size_assumptions(const Model& model);
 /// interval to `evidence`.
 Verdict judge_share(std::int64_t successes, std::int64_t trials, nlohmann::ordered_json& evidence);
 
-ClaimResult check_theorem1(const Model& model);
-ClaimResult check_distinctness(const Model& model);
+ClaimResult check_theorem1(const SingleBlock& model);
+ClaimResult check_distinctness(const SingleBlock& model);
 /// Theorem 1 on `contexts` sampled contexts of a vocabulary with a dense Gram matrix.
-ClaimResult check_theorem1_perturbed(const Model& model, const Geometry& geometry, const char* vocabulary, int contexts,
+ClaimResult check_theorem1_perturbed(const SingleBlock& model, const Geometry& geometry, const char* vocabulary, int contexts,
                                      int starts);
 
 /// One row of the plan of theorem2: flows of seeds 1..seeds from a ball of radius rho; linear gates on the smallest balanced
 /// sample, or static gates.
 struct FlowPlan {
-  Model model;
+  SingleBlock model;
   double rho;
   int seeds;
   GateClass gate_class = GateClass::linear;
@@ -36,15 +36,15 @@ struct FlowPlan {
 /// theorem2 and static_agreement over the same flows; each flow ends PROVED (with a certificate), interior, or undecided with its
 /// reason.
 std::vector<ClaimResult> check_theorem2(const std::vector<FlowPlan>& plan, double kappa, const Progress& progress);
-ClaimResult check_theorem2_control(const Model& model, double kappa, GateClass gate_class, int seeds);
-ClaimResult check_sample_independence(const Model& model, double kappa, double rho, int seeds);
-ClaimResult check_late_time(const Model& model, double kappa, int seeds);
+ClaimResult check_theorem2_control(const SingleBlock& model, double kappa, GateClass gate_class, int seeds);
+ClaimResult check_sample_independence(const SingleBlock& model, double kappa, double rho, int seeds);
+ClaimResult check_late_time(const SingleBlock& model, double kappa, int seeds);
 
 ClaimResult check_toy_rates(const Model& model);
 ClaimResult check_toy_endpoints(const Model& model, int starts);
 
-ClaimResult check_coverage_symmetry(const Model& model, double kappa, int seeds);
-ClaimResult check_coverage_occupancy(const Model& model, double kappa, int seeds);
-ClaimResult check_coverage_repulsion(const Model& model, double kappa, int seeds);
+ClaimResult check_coverage_symmetry(const SingleBlock& model, double kappa, int seeds);
+ClaimResult check_coverage_occupancy(const SingleBlock& model, double kappa, int seeds);
+ClaimResult check_coverage_repulsion(const SingleBlock& model, double kappa, int seeds);
 
 }  // namespace phaselock

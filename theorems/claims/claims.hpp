@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/model.hpp"
+#include "model/single_block.hpp"
 
 namespace phaselock {
 
@@ -53,9 +53,9 @@ int exit_code(const ClaimResult& result);
 using Progress = std::function<void(std::string_view what, int done, int total)>;
 
 struct VerifyOptions {
-  std::optional<Model> model;    ///< replaces the suite's models if given
-  double kappa = 1.0;            ///< of the exact geometry
-  Eigen::MatrixXd word_vectors;  ///< embeddings [tokens][d] for Theorem 1 at epsilon > 0; that check is left out if empty
+  std::optional<SingleBlock> model;  ///< replaces the suite's models if given
+  double kappa = 1.0;                ///< of the exact geometry
+  Eigen::MatrixXd word_vectors;      ///< embeddings [tokens][d] for Theorem 1 at epsilon > 0; that check is left out if empty
   Progress progress = [](std::string_view, int, int) {};
 };
 

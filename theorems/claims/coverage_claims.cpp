@@ -15,7 +15,7 @@ struct Run {
   CellFacts facts;
 };
 
-Run run(const Model& model, double kappa, int seeds) {
+Run run(const SingleBlock& model, double kappa, int seeds) {
   SeedOptions options;
   options.flow.trap = Trap(model);
   options.flow.integration.rtol = 1e-8;
@@ -44,7 +44,7 @@ double occupancy_collision(const CellFacts& facts) {
 
 }  // namespace
 
-ClaimResult check_coverage_symmetry(const Model& model, double kappa, int seeds) {
+ClaimResult check_coverage_symmetry(const SingleBlock& model, double kappa, int seeds) {
   const Run found = run(model, kappa, seeds);
   ClaimResult result = begin("coverage_symmetry", found.facts);
   // One head a seed: heads of one flow are not independent of each other.
@@ -63,7 +63,7 @@ ClaimResult check_coverage_symmetry(const Model& model, double kappa, int seeds)
   return result;
 }
 
-ClaimResult check_coverage_occupancy(const Model& model, double kappa, int seeds) {
+ClaimResult check_coverage_occupancy(const SingleBlock& model, double kappa, int seeds) {
   const CellFacts facts = run(model, kappa, seeds).facts;
   ClaimResult result = begin("coverage_occupancy", facts);
   // The claim is about the number of distinct offsets, the marginal of what shape_fit tests.
@@ -78,7 +78,7 @@ ClaimResult check_coverage_occupancy(const Model& model, double kappa, int seeds
   return result;
 }
 
-ClaimResult check_coverage_repulsion(const Model& model, double kappa, int seeds) {
+ClaimResult check_coverage_repulsion(const SingleBlock& model, double kappa, int seeds) {
   const CellFacts facts = run(model, kappa, seeds).facts;
   ClaimResult result = begin("coverage_repulsion", facts);
   const double independent = occupancy_collision(facts);

@@ -21,14 +21,14 @@ namespace {
 
 constexpr double loss_tolerance = 1e-8;
 
-std::vector<Token> any_context(const Model& model) {
+std::vector<Token> any_context(const SingleBlock& model) {
   std::vector<Token> context(model.slots());
   for (int j = 0; j < model.slots(); ++j) context[j] = j;
   return context;  // at exact geometry all contexts are equivalent (theory.md section 3)
 }
 
 /// Boxes of branch and bound: 20000, fewer where each costs more, so that it ends within seconds.
-std::int64_t box_budget(const Model& m) {
+std::int64_t box_budget(const SingleBlock& m) {
   const std::int64_t terms = std::int64_t(m.heads) * m.positions * m.phases() * m.phases();
   return std::clamp<std::int64_t>(4'000'000 / terms, 200, 20'000);
 }
@@ -51,7 +51,7 @@ nlohmann::ordered_json show_optimum(const SearchResult& found, double loss_star)
 
 }  // namespace
 
-ClaimResult check_theorem1(const Model& model) {
+ClaimResult check_theorem1(const SingleBlock& model) {
   ClaimResult result{.id = "theorem1", .model = model, .assumptions = size_assumptions(model), .evidence = {}, .expected = {}};
   auto& evidence = result.evidence;
   if (!result.assumptions_hold()) {
@@ -132,7 +132,7 @@ ClaimResult check_theorem1(const Model& model) {
 
 namespace {
 
-bool distinct_in_every_block(const Model& model, const std::vector<int>& pattern) {
+bool distinct_in_every_block(const SingleBlock& model, const std::vector<int>& pattern) {
   for (int l = 0; l < model.blocks; ++l) {
     std::set<int> positions;
     for (int h = 0; h < model.heads; ++h)
@@ -142,7 +142,7 @@ bool distinct_in_every_block(const Model& model, const std::vector<int>& pattern
 }
 
 /// Pattern number k of all (S-1)^(H L), written in base S - 1.
-std::vector<int> pattern_of_number(const Model& model, std::int64_t k) {
+std::vector<int> pattern_of_number(const SingleBlock& model, std::int64_t k) {
   std::vector<int> pattern(std::size_t(model.heads) * model.blocks);
   for (int& r : pattern) {
     r = int(k % model.phases());
@@ -152,7 +152,7 @@ std::vector<int> pattern_of_number(const Model& model, std::int64_t k) {
 }
 
 /// Random pattern number k: every other one distinct in every block, the rest of independent offsets.
-std::vector<int> random_pattern(const Model& model, std::uint64_t k) {
+std::vector<int> random_pattern(const SingleBlock& model, std::uint64_t k) {
   Stream stream(1, Purpose::choice, k);
   std::vector<int> pattern(std::size_t(model.heads) * model.blocks), offsets(model.phases());
   for (int l = 0; l < model.blocks; ++l) {
@@ -167,7 +167,7 @@ std::vector<int> random_pattern(const Model& model, std::uint64_t k) {
 
 }  // namespace
 
-ClaimResult check_distinctness(const Model& model) {
+ClaimResult check_distinctness(const SingleBlock& model) {
   constexpr double most = 20000;
   ClaimResult result{.id = "distinctness", .model = model, .assumptions = size_assumptions(model), .evidence = {}, .expected = {}};
   if (!result.assumptions_hold()) {
@@ -215,7 +215,8 @@ ClaimResult check_distinctness(const Model& model) {
   return result;
 }
 
-ClaimResult check_theorem1_perturbed(const Model& model, const Geometry& geometry, const char* vocabulary, int count, int starts) {
+ClaimResult check_theorem1_perturbed(const SingleBlock& model, const Geometry& geometry, const char* vocabulary, int count,
+                                     int starts) {
   ClaimResult result{
       .id = "theorem1_perturbed", .model = model, .assumptions = size_assumptions(model), .evidence = {}, .expected = {}};
   if (!result.assumptions_hold()) {

@@ -18,7 +18,7 @@ namespace phaselock {
 
 namespace {
 
-FlowOptions quick_flow(const Model& model) {
+FlowOptions quick_flow(const SingleBlock& model) {
   FlowOptions options;
   options.trap = Trap(model);
   options.integration.rtol = 1e-8;
@@ -26,8 +26,8 @@ FlowOptions quick_flow(const Model& model) {
   return options;
 }
 
-FlowResult flow_of_seed(const Model& model, double kappa, double rho, int seed, const Contexts& contexts, GateClass gate_class,
-                        const FlowOptions& options) {
+FlowResult flow_of_seed(const SingleBlock& model, double kappa, double rho, int seed, const Contexts& contexts,
+                        GateClass gate_class, const FlowOptions& options) {
   const Geometry geometry = Geometry::exact(kappa, model.vocabulary);
   TableLoss loss(model, geometry, contexts);
   return table_flow(loss, gate_class, geometry.initial_tables(model, rho, seed), options);
@@ -194,7 +194,7 @@ std::vector<ClaimResult> check_theorem2(const std::vector<FlowPlan>& plan, doubl
   return {theorem, agreement};
 }
 
-ClaimResult check_theorem2_control(const Model& model, double kappa, GateClass gate_class, int seeds) {
+ClaimResult check_theorem2_control(const SingleBlock& model, double kappa, GateClass gate_class, int seeds) {
   ClaimResult result{.id = "theorem2", .model = model, .assumptions = size_assumptions(model), .evidence = {}, .expected = {}};
   std::vector<char> selecting(seeds);
   std::vector<double> residuals(seeds);
@@ -215,7 +215,7 @@ ClaimResult check_theorem2_control(const Model& model, double kappa, GateClass g
   return result;
 }
 
-ClaimResult check_sample_independence(const Model& model, double kappa, double rho, int seeds) {
+ClaimResult check_sample_independence(const SingleBlock& model, double kappa, double rho, int seeds) {
   ClaimResult result{
       .id = "sample_independence", .model = model, .assumptions = size_assumptions(model), .evidence = {}, .expected = {}};
   if (!result.assumptions_hold()) {
@@ -262,7 +262,7 @@ ClaimResult check_sample_independence(const Model& model, double kappa, double r
   return result;
 }
 
-ClaimResult check_late_time(const Model& model, double kappa, int seeds) {
+ClaimResult check_late_time(const SingleBlock& model, double kappa, int seeds) {
   ClaimResult result{.id = "late_time", .model = model, .assumptions = size_assumptions(model), .evidence = {}, .expected = {}};
   if (!result.assumptions_hold()) {
     result.evidence["summary"] = "not examined: the statement does not speak of this model";

@@ -37,21 +37,21 @@ ClaimResult expecting(ClaimResult result, const char* outcome) {
   return result;
 }
 
-Model sizes(int L, int S, int H, double gamma, double beta, int N) { return {L, S, H, N, gamma, beta}; }
+SingleBlock sizes(int L, int S, int H, double gamma, double beta, int N) { return {L, S, H, N, gamma, beta}; }
 
 void add_toy(std::vector<Check>& suite, const VerifyOptions& options) {
-  const Model model = options.model.value_or(sizes(4, 2, 2, 1.0, 4.0, 8));
+  const SingleBlock model = options.model.value_or(sizes(4, 2, 2, 1.0, 4.0, 8));
   suite.push_back({"toy example", [=] { return std::vector{check_toy_rates(model), check_toy_endpoints(model, 200)}; }});
 }
 
 void add_theorem1(std::vector<Check>& suite, const VerifyOptions& options) {
-  const auto add = [&](Model model, const char* expected = nullptr) {
+  const auto add = [&](SingleBlock model, const char* expected = nullptr) {
     suite.push_back({fmt::format("theorem1 at N = {}, beta = {:g}", model.vocabulary, model.beta), [=] {
                        const ClaimResult result = check_theorem1(model);
                        return std::vector{expected ? expecting(result, expected) : result};
                      }});
   };
-  const auto add_distinctness = [&](Model model) {
+  const auto add_distinctness = [&](SingleBlock model) {
     suite.push_back({"distinctness", [=] { return std::vector{check_distinctness(model)}; }});
   };
   if (options.model) {
@@ -69,21 +69,22 @@ void add_theorem1(std::vector<Check>& suite, const VerifyOptions& options) {
   add_distinctness(sizes(4, 3, 2, 1.0, 4.0, 12));
   add_distinctness(sizes(4, 4, 2, 1.0, 2.0, 100));
   suite.push_back({"theorem1 in a perturbed vocabulary", [] {
-                     const Model model = sizes(4, 3, 2, 1.0, 1.0, 64);
+                     const SingleBlock model = sizes(4, 3, 2, 1.0, 1.0, 64);
                      return std::vector{check_theorem1_perturbed(model, Geometry::perturbed(1.0, 0.02, 1, 64), "perturbed", 20, 8)};
                    }});
   if (options.word_vectors.size() > 0)
     suite.push_back({"theorem1 on word vectors", [words = options.word_vectors] {
                        const Geometry geometry = Geometry::embeddings(words, true);
-                       const Model model = sizes(4, 3, 2, 1.0, 1.0, geometry.vocabulary());
+                       const SingleBlock model = sizes(4, 3, 2, 1.0, 1.0, geometry.vocabulary());
                        return std::vector{check_theorem1_perturbed(model, geometry, "word vectors", 20, 4)};
                      }});
 }
 
 void add_theorem2(std::vector<Check>& suite, const VerifyOptions& options) {
-  const Model small = sizes(4, 4, 3, 1.0, 1.0, 64), middle = sizes(4, 4, 3, 1.0, 1.0, 128), large = sizes(4, 4, 3, 1.0, 1.0, 256);
+  const SingleBlock small = sizes(4, 4, 3, 1.0, 1.0, 64), middle = sizes(4, 4, 3, 1.0, 1.0, 128),
+                    large = sizes(4, 4, 3, 1.0, 1.0, 256);
   const double kappa = options.kappa;
-  const Model base = options.model.value_or(small);
+  const SingleBlock base = options.model.value_or(small);
   const std::vector<FlowPlan> plan =
       options.model ? std::vector<FlowPlan>{{base, 1e-2, 100}}
                     : std::vector<FlowPlan>{{small, 1e-2, 34}, {small, 1e-4, 34}, {middle, 1e-2, 34}, {large, 1e-3, 20}};
@@ -111,8 +112,8 @@ void add_theorem2(std::vector<Check>& suite, const VerifyOptions& options) {
 }
 
 void add_coverage(std::vector<Check>& suite, const VerifyOptions& options) {
-  const Model reference = options.model.value_or(sizes(4, 4, 3, 1.0, 1.0, 1000));
-  const Model limit = options.model.value_or(sizes(4, 4, 3, 1.0, 1.0, 1000000));
+  const SingleBlock reference = options.model.value_or(sizes(4, 4, 3, 1.0, 1.0, 1000));
+  const SingleBlock limit = options.model.value_or(sizes(4, 4, 3, 1.0, 1.0, 1000000));
   const double kappa = options.kappa;
   suite.push_back({"positions over seeds", [=] { return std::vector{check_coverage_symmetry(reference, kappa, 2000)}; }});
   suite.push_back(

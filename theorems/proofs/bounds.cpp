@@ -22,9 +22,10 @@ template <class T>
 struct Notation {
   T L, S, H, n, beta, gamma;
   T w0, w1, D, o1;  ///< attention at u = 0 and u = 1; D = w1 - w0; o1 = (1 - w1) / (L - 1)
-  T z1, z0;         ///< excess of Z over N for a covered and an uncovered query of a distinct pattern
+  T z1, z0;  ///< excess of the definition's Z over N for a covered and an uncovered query of a distinct pattern: by E without
+             ///< cancellation, and apart from N, which is any real number here; tested against the definition (bounds_test)
 
-  explicit Notation(const Model& m)
+  explicit Notation(const SingleBlock& m)
       : L(m.blocks),
         S(m.positions),
         H(m.heads),
@@ -143,12 +144,12 @@ Enclosure enclose(const Value& value) {
 
 using Excess = Ball (*)(const Notation<Ball>&, const Ball&);
 
-Decision is_positive(Excess excess, const Model& model, double N) {
+Decision is_positive(Excess excess, const SingleBlock& model, double N) {
   return is_positive([&] { return excess(Notation<Ball>(model), Ball(N)); });
 }
 
 /// Encloses the least N >= L S from which on the increasing `excess` is >= 0; `near` is where doubles see it.
-Enclosure enclose_root(Excess excess, const Model& model, double near) {
+Enclosure enclose_root(Excess excess, const SingleBlock& model, double near) {
   const double least = model.slots();
   if (is_positive(excess, model, least) == Decision::yes) return {least, least};
   if (!std::isfinite(near)) return {is_positive(excess, model, beyond) == Decision::no ? beyond : least, infinity};
@@ -164,54 +165,54 @@ Enclosure enclose_root(Excess excess, const Model& model, double near) {
 
 std::string_view name(Decision decision) { return decision == Decision::yes ? "yes" : decision == Decision::no ? "no" : "unknown"; }
 
-double distinct_loss(const Model& model) { return loss_star(Notation<double>(model), double(model.vocabulary)); }
+double distinct_loss(const SingleBlock& model) { return loss_star(Notation<double>(model), double(model.vocabulary)); }
 
-double sufficient_n0(const Model& model) { return n0(Notation<double>(model)); }
+double sufficient_n0(const SingleBlock& model) { return n0(Notation<double>(model)); }
 
-double sufficient_n1(const Model& model) {
+double sufficient_n1(const SingleBlock& model) {
   const Notation<double> k(model);
   return first_nonnegative([&](double N) { return std::max(excess_n1(k, N), -beyond); },
                            model.slots());  // the exponential may overflow
 }
 
-double sufficient_n2(const Model& model) {
+double sufficient_n2(const SingleBlock& model) {
   const Notation<double> k(model);
   return first_nonnegative([&](double N) { return excess_n2(k, N); }, model.slots());
 }
 
-double necessary_n_star(const Model& model) {
+double necessary_n_star(const SingleBlock& model) {
   if (model.heads >= model.phases()) return model.slots();
   const Notation<double> k(model);
   return first_nonnegative([&](double N) { return stability(k, N); }, model.slots());
 }
 
-double distinct_stability(const Model& model) {
+double distinct_stability(const SingleBlock& model) {
   return model.heads >= model.phases() ? infinity : stability(Notation<double>(model), double(model.vocabulary));
 }
 
-Decision above_n0(const Model& model) {
+Decision above_n0(const SingleBlock& model) {
   return is_positive([&] { return Ball(model.vocabulary) - n0(Notation<Ball>(model)); });
 }
-Decision above_n1(const Model& model) { return is_positive(excess_n1<Ball>, model, model.vocabulary); }
-Decision above_n2(const Model& model) { return is_positive(excess_n2<Ball>, model, model.vocabulary); }
-Decision below_n_star(const Model& model) {
+Decision above_n1(const SingleBlock& model) { return is_positive(excess_n1<Ball>, model, model.vocabulary); }
+Decision above_n2(const SingleBlock& model) { return is_positive(excess_n2<Ball>, model, model.vocabulary); }
+Decision below_n_star(const SingleBlock& model) {
   if (model.heads >= model.phases()) return Decision::no;
   return is_positive([&] { return -stability(Notation<Ball>(model), Ball(model.vocabulary)); });
 }
 
-Enclosure enclose_n0(const Model& model) {
+Enclosure enclose_n0(const SingleBlock& model) {
   return enclose([&] { return n0(Notation<Ball>(model)); });
 }
-Enclosure enclose_n1(const Model& model) { return enclose_root(excess_n1<Ball>, model, sufficient_n1(model)); }
-Enclosure enclose_n2(const Model& model) { return enclose_root(excess_n2<Ball>, model, sufficient_n2(model)); }
-Enclosure enclose_n_star(const Model& model) {
+Enclosure enclose_n1(const SingleBlock& model) { return enclose_root(excess_n1<Ball>, model, sufficient_n1(model)); }
+Enclosure enclose_n2(const SingleBlock& model) { return enclose_root(excess_n2<Ball>, model, sufficient_n2(model)); }
+Enclosure enclose_n_star(const SingleBlock& model) {
   if (model.heads >= model.phases()) return {double(model.slots()), double(model.slots())};
   return enclose_root(stability<Ball>, model, necessary_n_star(model));
 }
-Enclosure enclose_distinct_loss(const Model& model) {
+Enclosure enclose_distinct_loss(const SingleBlock& model) {
   return enclose([&] { return loss_star(Notation<Ball>(model), Ball(model.vocabulary)); });
 }
-Enclosure enclose_distinct_stability(const Model& model) {
+Enclosure enclose_distinct_stability(const SingleBlock& model) {
   if (model.heads >= model.phases()) return {infinity, infinity};
   return enclose([&] { return stability(Notation<Ball>(model), Ball(model.vocabulary)); });
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "loss/context_loss.hpp"
 #include "model/errors.hpp"
 #include "model/interrupt.hpp"
 #include "proofs/ball.hpp"
@@ -71,7 +72,7 @@ Move steepest(const ValueSet& set, const std::vector<double>& V, const std::vect
 
 /// Descends phi over the set from V, weight by weight, until the tangent bound exceeds `goal` or is within 10% of the way that phi
 /// is below it. Only the quality of a bound, not its validity, depends on this.
-void minimize(const Model& model, PairBound<double>& phi, const ValueSet& set, double goal, std::vector<double>& V) {
+void minimize(const SingleBlock& model, PairBound<double>& phi, const ValueSet& set, double goal, std::vector<double>& V) {
   std::vector<double> gradient(V.size()), trial(V.size()), trial_gradient(V.size());
   double value = phi(V.data(), gradient.data());
   for (int iteration = 0; iteration < 100; ++iteration) {
@@ -99,7 +100,7 @@ void minimize(const Model& model, PairBound<double>& phi, const ValueSet& set, d
 }
 
 /// A proved lower bound of f2 over the keys of the box and the values of the set; improves V. -infinity if numbers overflow.
-double lower_bound(const Model& model, const KeyBox& box, const ValueSet& set, double goal, std::vector<double>& V,
+double lower_bound(const SingleBlock& model, const KeyBox& box, const ValueSet& set, double goal, std::vector<double>& V,
                    PairBound<double>& phi) {
   minimize(model, phi, set, goal, V);
   PairBound<Ball> exact(model, box);
@@ -113,13 +114,14 @@ double lower_bound(const Model& model, const KeyBox& box, const ValueSet& set, d
 }  // namespace
 
 // All heads are alike: head 0 stands for them.
-bool keys_descend(const Model& model, double eta, double tau) {
+bool keys_descend(const SingleBlock& model, double eta, double tau) {
   const int S = model.positions, H = model.heads;
   const Ball one(1.0), most = one - Ball(tau), target = Ball::hull(most, one), rest = Ball::hull(Ball(0.0), Ball(tau));
   const Attention<Ball> near_one = attention(model, Ball::hull(one - Ball(eta), one)),
                         near_zero = attention(model, Ball::hull(Ball(0.0), Ball(eta)));
   Ball own(0.0);  // derivative of f2 by u_0(0), from above
   for (int r = 0; r < model.phases(); ++r) {
+    // The definition's terms over a box of weights, a context of copies; kept apart because a share takes its own term out of Z.
     std::vector<Ball> term, copy;  // e^(beta m) of the block's and of a copy's tokens
     Ball context(0.0);
     for (int s = 0; s < S; ++s) {
@@ -133,7 +135,7 @@ bool keys_descend(const Model& model, double eta, double tau) {
       copy.push_back(exp(model.beta * m_copy));
       context += Ball(model.blocks - 1.0) * copy[s];
     }
-    context += Ball(double(model.vocabulary - model.slots()));
+    context += Ball(double(model.outside()));
     const auto share = [&](int s) {
       Ball other = context;
       for (int t = 0; t < S; ++t)
@@ -157,7 +159,7 @@ bool keys_descend(const Model& model, double eta, double tau) {
   return true;
 }
 
-SelectionNeighbourhood selection_neighbourhood(const Model& model, std::int64_t budget, std::int64_t& boxes) {
+SelectionNeighbourhood selection_neighbourhood(const SingleBlock& model, std::int64_t budget, std::int64_t& boxes) {
   if (!(enclose_distinct_stability(model).low > 0.0)) return {};
   const double goal = enclose_distinct_loss(model).high;
   const int n = model.phases(), S = model.positions, gates = 2 * model.heads;
@@ -199,7 +201,7 @@ struct Node {
 /// Shrinks the box to what symmetry and sum_r u(r) <= 1 leave; false if nothing (theory.md section 4.8). By exchanging the blocks
 /// and permuting heads and the phases of x: u_xh(h) is the largest of all u_xh'(r) with h' >= h and r >= h, and u_x0(0) the largest
 /// of all. By permuting the phases of y: u_yh(h) is the largest of u_yh(r), r >= h.
-bool shrink(const Model& model, KeyBox& box) {
+bool shrink(const SingleBlock& model, KeyBox& box) {
   const int n = model.phases(), H = model.heads;
   const auto order = [&](int greater, int less) {
     box.high[less] = std::min(box.high[less], box.high[greater]);
@@ -227,7 +229,7 @@ bool shrink(const Model& model, KeyBox& box) {
 
 }  // namespace
 
-BranchAndBound branch_and_bound(const Model& model, const BranchAndBoundOptions& options) {
+BranchAndBound branch_and_bound(const SingleBlock& model, const BranchAndBoundOptions& options) {
   validate(model);
   if (model.positions < 3 || model.heads >= model.positions) throw DomainError("branch and bound needs S >= 3 and H < S");
   const int n = model.phases(), S = model.positions, H = model.heads, gates = 2 * H;
@@ -289,9 +291,10 @@ BranchAndBound branch_and_bound(const Model& model, const BranchAndBoundOptions&
 }
 
 Enclosure enclose_loss(const Model& model, const ContextGates& gates) {
-  const int L = model.blocks, S = model.positions, H = model.heads;
-  const auto normalized = [&](const std::vector<double>& weights) {
-    std::vector<Ball> p(weights.begin(), weights.end());
+  GatesOf<Ball> exact(model);
+  const auto normalize = [&](const std::vector<double>& weights, std::vector<Ball>& p) {
+    const int S = model.positions;
+    p.assign(weights.begin(), weights.end());
     for (std::size_t gate = 0; gate < p.size(); gate += S) {
       Ball sum(0.0);
       for (int s = 0; s < S; ++s) {
@@ -301,26 +304,10 @@ Enclosure enclose_loss(const Model& model, const ContextGates& gates) {
       if (!(sum > Ball(0.0))) throw DomainError("a gate has no weight");
       for (int s = 0; s < S; ++s) p[gate + s] /= sum;
     }
-    return p;
   };
-  const std::vector<Ball> key = normalized(gates.key), value = normalized(gates.value);
-  Ball total(0.0);
-  for (int block = 0; block < L; ++block)
-    for (int position = 0; position + 1 < S; ++position) {
-      Ball Z(double(model.vocabulary - model.slots())), answer(0.0);
-      for (int l = 0; l < L; ++l)
-        for (int s = 0; s < S; ++s) {
-          Ball m(0.0);
-          for (int h = 0; h < H; ++h) {
-            const auto [w, o] = attention(model, key[gate_index(model, h, block, position)]);
-            m += (l == block ? w : o) * value[gate_index(model, h, l, s)];
-          }
-          if (l == block && s == position + 1) answer = m;
-          Z += exp(model.beta * m);
-        }
-      total += log(Z) - model.beta * answer;
-    }
-  const Ball loss = total / Ball(model.queries());
+  normalize(gates.key, exact.key);
+  normalize(gates.value, exact.value);
+  const Ball loss = context_loss(model, exact);
   return {loss.lower(), loss.upper()};
 }
 

@@ -52,14 +52,14 @@ struct BranchAndBound {
 
 /// Every bound is evaluated in balls. The work grows steeply with H (S-1), the number of key weights of a block. Throws DomainError
 /// unless S >= 3 and H < S.
-BranchAndBound branch_and_bound(const Model& model, const BranchAndBoundOptions& options = {});
+BranchAndBound branch_and_bound(const SingleBlock& model, const BranchAndBoundOptions& options = {});
 
 /// The neighbourhood with the largest eta, of those tried; none also if `boxes`, the bounds taken, reaches the budget.
-SelectionNeighbourhood selection_neighbourhood(const Model& model, std::int64_t budget, std::int64_t& boxes);
+SelectionNeighbourhood selection_neighbourhood(const SingleBlock& model, std::int64_t budget, std::int64_t& boxes);
 
 /// Whether it is proved that with keys u_h(h) >= 1-eta and values V_h(h+1) >= 1-tau in both blocks f2 falls strictly as a key
 /// gate's weight moves to its target h (step 4).
-bool keys_descend(const Model& model, double eta, double tau);
+bool keys_descend(const SingleBlock& model, double eta, double tau);
 
 /// Encloses the loss of one context (theory.md section 2), per query, at the weights given, each gate divided by its exact sum. Any
 /// H. The upper end bounds f* from above. DomainError unless every weight is >= 0 and every sum positive.

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "model/model.hpp"
+#include "model/single_block.hpp"
 
 namespace phaselock {
 
@@ -20,12 +20,12 @@ struct KeyBox {
 template <class T>
 class PairBound {
  public:
-  PairBound(const Model& model, const KeyBox& box)
+  PairBound(const SingleBlock& model, const KeyBox& box)
       : H_(model.heads),
         n_(model.phases()),
         S_(model.positions),
         others_(model.blocks - 1),
-        outside_(model.vocabulary - model.slots()),
+        outside_(model.outside()),
         own_(std::size_t(2) * n_ * S_),
         copy_(own_.size()) {
     const auto scales = [&](const Attention<T>& a) { return Scales{model.beta * a.w, model.beta * a.w, model.beta * a.o}; };
@@ -116,7 +116,9 @@ class PairBound {
   };
 
   /// X = 1 + sum over all tokens but the answer of e^(beta (m - m_answer)), so that the query's loss is log X; and the context's
-  /// terms, the answer's 1 included, in own [S] and copy [S]. `scales` [H].
+  /// terms, the answer's 1 included, in own [S] and copy [S]. `scales` [H]. This is Z e^(-beta m_answer) and not the definition's
+  /// code, which has one attention a query where a bound has three; tested against it on contexts of alike blocks
+  /// (branch_and_bound_test, step 1).
   T odds(int q, const Scales* scales, const T* V, T* own, T* copy) const {
     using std::exp;
     const T *value = V + (q / n_) * H_ * S_, *copied = V + (1 - q / n_) * H_ * S_;

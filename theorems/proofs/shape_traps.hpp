@@ -5,20 +5,20 @@
 #include <span>
 #include <string>
 
-#include "model/model.hpp"
+#include "model/single_block.hpp"
 
 namespace phaselock {
 
 /// The proved trapping boxes of a model's selections, found once for each occupancy shape.
 class ShapeTraps {
  public:
-  explicit ShapeTraps(const Model& model) : model_(model) {}
+  explicit ShapeTraps(const SingleBlock& model) : model_(model) {}
 
   /// Whether static gates within `residual` of the selection are inside a box that is proved (trapping.hpp).
   bool holds(std::span<const int> selection, double residual);
 
  private:
-  Model model_;
+  SingleBlock model_;
   std::map<std::string, double> eta_;
 };
 

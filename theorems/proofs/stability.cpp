@@ -40,7 +40,7 @@ bool some_negative(const std::vector<Ball>& margins) {
 }
 
 /// The last change of sign of the least margin, by doubles; L S if there is none.
-double search_threshold(const Model& model, const SelectionMargins<double>& margins) {
+double search_threshold(const SingleBlock& model, const SelectionMargins<double>& margins) {
   const double bottom = model.slots();
   const auto margin = [&](double N) { return least(margins.at(1.0 / N)); };
   // Costs in a margin are at most L S e^(beta H w1) / N in all; far above they are small beside D.
@@ -78,7 +78,7 @@ bool positive_from(const SelectionMargins<Ball>& margins, double high, std::int6
 
 }  // namespace
 
-std::vector<double> pattern_margins(const Model& model, std::span<const int> pattern) {
+std::vector<double> pattern_margins(const SingleBlock& model, std::span<const int> pattern) {
   ContextGates gradient(model);
   context_loss(model, selection_gates(model, pattern), &gradient);
   std::vector<double> margins;
@@ -95,13 +95,13 @@ std::vector<double> pattern_margins(const Model& model, std::span<const int> pat
   return margins;
 }
 
-std::vector<int> distinct_pattern(const Model& model) {
+std::vector<int> distinct_pattern(const SingleBlock& model) {
   std::vector<int> pattern;
   for (int h = 0; h < model.heads; ++h) pattern.insert(pattern.end(), model.blocks, h);
   return pattern;
 }
 
-Threshold pattern_threshold(const Model& model, std::span<const int> selection, std::int64_t most_steps) {
+Threshold pattern_threshold(const SingleBlock& model, std::span<const int> selection, std::int64_t most_steps) {
   validate(model);
   if (int(selection.size()) != model.heads)
     throw DomainError(fmt::format("pattern of {} heads: model.heads = {}", selection.size(), model.heads));
@@ -128,13 +128,13 @@ Threshold pattern_threshold(const Model& model, std::span<const int> selection, 
   return result;
 }
 
-std::vector<int> collision_pattern(const Model& model, int k) {
+std::vector<int> collision_pattern(const SingleBlock& model, int k) {
   std::vector<int> selection(model.heads, 0);
   for (int h = k; h < model.heads && model.phases() > 1; ++h) selection[h] = 1 + (h - k) % (model.phases() - 1);
   return selection;
 }
 
-std::optional<CollisionThreshold> first_collision(const Model& model) {
+std::optional<CollisionThreshold> first_collision(const SingleBlock& model) {
   if (model.heads >= model.positions || model.heads > most_heads_partitioned) return std::nullopt;
   std::optional<CollisionThreshold> first;
   std::vector<int> selection;

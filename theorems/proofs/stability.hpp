@@ -8,16 +8,16 @@
 #include <vector>
 
 #include "model/gates.hpp"
-#include "model/model.hpp"
+#include "model/single_block.hpp"
 
 namespace phaselock {
 
 /// Smallest margin d_s - d_target of each gate, [2][H][L], at the selection pattern r = pattern[h * L + l] (0-based key offsets), d
 /// = dLoss/dp of one context. The pattern is locally stable iff all are positive.
-std::vector<double> pattern_margins(const Model& model, std::span<const int> pattern);
+std::vector<double> pattern_margins(const SingleBlock& model, std::span<const int> pattern);
 
 /// The distinct pattern r = h in every block; needs H < S.
-std::vector<int> distinct_pattern(const Model& model);
+std::vector<int> distinct_pattern(const SingleBlock& model);
 
 /// The same margins in closed form for a pattern that is alike in every block, as functions of the vocabulary (theory.md
 /// section 4.4). They depend on the pattern only through k_r, the number of heads on key offset r. With y_q = 1/Z_q, the
@@ -27,12 +27,13 @@ std::vector<int> distinct_pattern(const Model& model);
 ///   U_r = y_r [ w0 E(beta k_r w1) + (1-w0) E(beta k_r o1) ] + (Y - y_r) E(beta k_r / L)      to a head elsewhere.
 /// Margins of a head on t, in units of beta / Q: keys w'(1) [ 1 - y_t (e^(beta k_t w1) - e^(beta k_t o1)) ], which is positive at
 /// every N; values min( w1, D + min_(s != t) U_s ) - V_t. If some offset is free, its U = 0, and D - V_t increases with N: one
-/// change of sign. T is double or Ball.
+/// change of sign. T is double or Ball. (The definition's Z, as N and an excess by E because N is any real number here; tested
+/// against the definition's gradient in stability_test.)
 template <class T>
 class SelectionMargins {
  public:
   /// selection: key offset of each head, [H].
-  SelectionMargins(const Model& model, std::span<const int> selection)
+  SelectionMargins(const SingleBlock& model, std::span<const int> selection)
       : selection_(selection.begin(), selection.end()), unit_(T(model.beta) / T(double(model.queries()))) {
     using std::expm1;
     const auto E = [](const T& exponent) { return expm1(exponent); };
@@ -98,11 +99,11 @@ struct Threshold {
 /// matter. Doubles search the last change of sign from far above, to full precision; balls then prove the enclosure, 1e-11 relative
 /// to either side (or [L S, L S]), on boxes of 1/N. Infinite and not proved if beyond the range of doubles. Throws DomainError for
 /// a pattern that does not fit the model.
-Threshold pattern_threshold(const Model& model, std::span<const int> selection, std::int64_t most_steps = 100000);
+Threshold pattern_threshold(const SingleBlock& model, std::span<const int> selection, std::int64_t most_steps = 100000);
 
 /// The pattern with k heads on offset 0 and the others on offsets of their own as far as there are any; 1 <= k <= H. Without other
 /// offsets all are on 0.
-std::vector<int> collision_pattern(const Model& model, int k);
+std::vector<int> collision_pattern(const SingleBlock& model, int k);
 
 /// The least N* of all patterns, alike in every block, with two or more heads on one offset. As H < S each of them leaves an offset
 /// free, so its margins change sign but once: below this N* no such pattern is stable. Nothing for H = 1, H >= S, or H > 20 (the
@@ -111,6 +112,6 @@ struct CollisionThreshold {
   std::vector<int> selection;
   Threshold threshold;
 };
-std::optional<CollisionThreshold> first_collision(const Model& model);
+std::optional<CollisionThreshold> first_collision(const SingleBlock& model);
 
 }  // namespace phaselock

@@ -9,7 +9,7 @@
 
 namespace phaselock {
 
-double largest_eta(const Model& model, std::span<const int> selection) {
+double largest_eta(const SingleBlock& model, std::span<const int> selection) {
   if (model.blocks < 4 || model.positions < 3) return 0.0;
   const auto passes = [&](double eta) { return trapping_margin(model, selection, eta) > 0.0; };
   double low = 1e-9, high = 0.5;
@@ -21,9 +21,9 @@ double largest_eta(const Model& model, std::span<const int> selection) {
   return low;
 }
 
-double box_gap(const Model& model, double eta) { return std::log((model.positions - 1) * (1.0 - eta) / eta); }
+double box_gap(const SingleBlock& model, double eta) { return std::log((model.positions - 1) * (1.0 - eta) / eta); }
 
-double logit_gap(const Model& model, std::span<const double> rows, int tokens, std::span<const int> selection) {
+double logit_gap(const SingleBlock& model, std::span<const double> rows, int tokens, std::span<const int> selection) {
   double gap = std::numeric_limits<double>::infinity();
   for (int branch = 0; branch < 2; ++branch)
     for (int h = 0; h < model.heads; ++h) {
@@ -40,7 +40,7 @@ double logit_gap(const Model& model, std::span<const double> rows, int tokens, s
   return gap;
 }
 
-std::optional<TrappingProof> prove_trapping(const Model& model, std::span<const int> selection, double eta) {
+std::optional<TrappingProof> prove_trapping(const SingleBlock& model, std::span<const int> selection, double eta) {
   if (!(eta > 0.0 && eta < 0.5) || model.blocks < 4 || model.positions < 3) return std::nullopt;
   std::optional<TrappingProof> proof;
   const slong before = Ball::precision();
@@ -55,7 +55,7 @@ std::optional<TrappingProof> prove_trapping(const Model& model, std::span<const 
   return proof;
 }
 
-bool surely_inside(const Model& model, double gap, double eta) {
+bool surely_inside(const SingleBlock& model, double gap, double eta) {
   const Ball e(eta);
   return Ball(gap) > log(Ball(double(model.positions - 1)) * (Ball(1.0) - e) / e);
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "flow/trap.hpp"
-#include "model/model.hpp"
+#include "model/single_block.hpp"
 
 namespace phaselock {
 
@@ -37,7 +37,7 @@ struct BoxQuery {
 };
 
 template <class T>
-BoxQuery<T> box_query(const Model& model, std::span<const int> selection, const T& eta, int phase) {
+BoxQuery<T> box_query(const SingleBlock& model, std::span<const int> selection, const T& eta, int phase) {
   using std::exp;
   const int H = model.heads, S = model.positions;
   const double others = model.blocks - 1;
@@ -57,7 +57,10 @@ BoxQuery<T> box_query(const Model& model, std::span<const int> selection, const 
     }
   }
   const auto exponential = [&](const Range<T>& m) { return Range<T>{exp(model.beta * m.low), exp(model.beta * m.high)}; };
-  Range<T> Z{T(double(model.vocabulary - model.slots())), T(double(model.vocabulary - model.slots()))};
+  // The definition's Z over a box, not at a point: each term is a range, and a share below takes its own term out of Z. Tested
+  // against the definition at random points of the box (trapping_test).
+  const T outside(double(model.outside()));
+  Range<T> Z{outside, outside};
   for (int r = 0; r < S; ++r) {
     m_right[r] = exponential(m_right[r]);
     m_other[r] = exponential(m_other[r]);
@@ -79,7 +82,7 @@ BoxQuery<T> box_query(const Model& model, std::span<const int> selection, const 
 /// one context times L (S - 1) / beta. Positive: the box is never left, and every gate in it converges to its target t. selection:
 /// key offset of each head, 0-based, [H]. Needs L >= 4, S >= 3, H < S or not, 0 < eta < 1.
 template <class T>
-T trapping_margin(const Model& model, std::span<const int> selection, const T& eta) {
+T trapping_margin(const SingleBlock& model, std::span<const int> selection, const T& eta) {
   using std::max;
   using std::min;
   const int H = model.heads, S = model.positions;
@@ -139,25 +142,25 @@ T trapping_margin(const Model& model, std::span<const int> selection, const T& e
 
 /// The largest eta < 1/2 whose box passes in double precision, to 1e-9 relative; 0 if none above 1e-9 does. Needs L >= 4 and S >= 3
 /// (else 0).
-double largest_eta(const Model& model, std::span<const int> selection);
+double largest_eta(const SingleBlock& model, std::span<const int> selection);
 
 /// The gap that every gate's logits must have to be inside the box: log((S - 1) (1 - eta) / eta).
-double box_gap(const Model& model, double eta);
+double box_gap(const SingleBlock& model, double eta);
 
 /// Smallest over all gates of min_i G_t(i) - max_(s != t, j) G_s(j): rows [2][H][S] of `tokens` numbers (1 for static biases).
-double logit_gap(const Model& model, std::span<const double> rows, int tokens, std::span<const int> selection);
+double logit_gap(const SingleBlock& model, std::span<const double> rows, int tokens, std::span<const int> selection);
 
 /// Proves the box of size eta in balls, with precision raised to at most 1024 bits; nothing if it does not pass.
-std::optional<TrappingProof> prove_trapping(const Model& model, std::span<const int> selection, double eta);
+std::optional<TrappingProof> prove_trapping(const SingleBlock& model, std::span<const int> selection, double eta);
 
 /// Whether a state of this logit gap is inside the box of size eta for certain, in balls.
-bool surely_inside(const Model& model, double gap, double eta);
+bool surely_inside(const SingleBlock& model, double gap, double eta);
 
 /// The boxes of one model's selections, with the largest eta of the last selection kept: a flow asks for the same one at every
 /// step. What FlowOptions::trap is given.
 class Trap {
  public:
-  explicit Trap(const Model& model) : model_(model) {}
+  explicit Trap(const SingleBlock& model) : model_(model) {}
 
   /// Whether the state is inside the largest box of its selection, in double precision; false if some head has none (-1).
   bool holds(std::span<const double> rows, int tokens, std::span<const int> selection);
@@ -168,7 +171,7 @@ class Trap {
  private:
   double eta(std::span<const int> selection);
 
-  Model model_;
+  SingleBlock model_;
   std::vector<int> selection_;
   double eta_ = 0.0;
 };
