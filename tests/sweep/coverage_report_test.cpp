@@ -22,7 +22,7 @@ namespace {
 /// Two cells of twelve seeds that differ in rho alone, four times smaller in the second.
 Scenario two_cells() {
   return parse_scenario(
-      "kind = \"coverage\"\n[model]\nblocks = 4\npositions = 4\nheads = 3\nvocabulary = 100\ngamma = 1.0\nbeta = 1.0\n"
+      "kind = \"coverage\"\n[model]\nblocks = 4\npositions = 4\nheads = 3\nvocabulary = 100\ngamma = 1.0\nbeta = 8.0\n"
       "[sweep]\nseeds = 12\nchunk = 12\n[sweep.over]\n\"initial.radius\" = [1.0, 0.25]\n",
       "x.toml", "/tmp", {});
 }
@@ -167,7 +167,9 @@ TEST_SUITE("fast") {
                                     {"escape", f.escape_median},
                                     {"agrees", f.agrees.estimate}})
         add(numbers, name, "_low", "_high", e);
-      check_told_apart(numbers);
+      Numbers unlike = numbers;  // where seeds cover all phases or fail at one, the worst accuracy is 1 or 0, its mean their share
+      std::erase_if(unlike, [](const auto& number) { return number.first == "all_distinct"; });
+      check_told_apart(unlike);
       for (const auto& [name, value] : numbers) {
         CAPTURE(name);
         CHECK(std::stod(rows[c].at(name)) == value);
