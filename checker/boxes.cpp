@@ -97,7 +97,7 @@ Interval pair_bound(const Model& m, const KeyBox& box, const std::vector<double>
   return bound / (2 * n);
 }
 
-// Of head 0, for which all others stand, with target 1; in units of beta.
+// For head 0 with target 1: all heads are alike in this set, so that one stands for all. In units of beta.
 Interval keys_descent(const Model& m, double eta, double tau) {
   const Interval most = 1 - Interval(tau), target = hull(most, 1), rest = hull(Interval(0), tau);
   const Interval near_one = hull(1 - Interval(eta), 1), near_zero = hull(Interval(0), eta);

@@ -22,12 +22,12 @@ KeyBox keys_near_selection(const Model& model, double eta);
 /// Whether u_h(h) >= 1 - eta throughout the box, in both blocks.
 bool is_near_selection(const Model& model, const KeyBox& box, double eta);
 
-/// Drops from the box keys that are not needed: gates whose weights exceed 1 in all, and all but one order of heads, of each
-/// block's positions and of the blocks (step 1). False if nothing is left. Needs H < S.
+/// Shrinks the box by keys that need not be looked at (step 1): those of gates whose weights add up to more than 1, and, of keys
+/// that differ only in the order of heads, blocks or offsets in a block, all but one. False if nothing is left. Needs H < S.
 bool drop_equivalent_keys(const Model& model, KeyBox& box);
 
 /// Its low end bounds the pair's loss per query from below, for keys in the box and any values whose first gate has at most `cap`
-/// on position 1: the tangent, at the value weights V [2][H][S], of a convex function that is nowhere above that loss (step 2).
+/// on offset 1: the tangent, at the value weights V [2][H][S], of a convex function that is nowhere above that loss (step 2).
 Interval pair_bound(const Model& model, const KeyBox& box, const std::vector<double>& V, const Interval& cap);
 
 /// Positive only if the pair's loss falls as key weight moves to a head's target, throughout the keys with u_h(h) >= 1 - eta and

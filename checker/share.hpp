@@ -5,7 +5,8 @@
 
 namespace phaselock_check {
 
-/// What is left of the partition sum Z without tokens that have part in it: end by end, since they vary together.
+/// The partition sum Z without some of its tokens. Ends are subtracted from like ends, since a token and its part in Z vary
+/// together.
 inline Interval without(const Interval& Z, const Interval& part) { return hull(Z.low() - part.low(), Z.high() - part.high()); }
 
 /// Share of a token with the exponential a of its logit, a / (a + rest), in the partition sum Z, a included.

@@ -1,4 +1,4 @@
-"""Correlation of two heads' positions in each cell of a sweep: 0 independent, 1 always together."""
+"""Correlation of two heads' phases in each cell of a sweep: 0 independent, 1 always together."""
 import numpy as np
 from matplotlib.figure import Figure
 

@@ -1,4 +1,4 @@
-"""Shares of seeds by number of distinct positions against the occupancy law, and of positions against uniform,
+"""Shares of seeds by number of distinct phases against the occupancy law, and of phases against uniform,
 of a run of one cell."""
 import numpy as np
 from matplotlib.axes import Axes
@@ -42,7 +42,7 @@ def count_name(table: Table, what: str, seeds: int) -> str:
 
 def draw(run: Run) -> Figure | None:
     panels = [panel for panel in (
-        ("coverage", "distinct", "occupancy", "distinct positions among the heads (count)", "share of selected seeds",
+        ("coverage", "distinct", "occupancy", "distinct phases among the heads (count)", "share of selected seeds",
          "selected seeds"),
         ("positions", "position", "uniform", "selected key offset (0-based)", "share of selections", "selections"),
     ) if panel[0] in run.tables and run.tables[panel[0]].has("share")

@@ -30,14 +30,14 @@ class Clock {
   /// The step has fallen below the resolution of s.
   bool stuck() const { return proposal_ < 1e-14 * std::max(1.0, s_); }
 
-  /// One attempt of `step(s, ds)`, which returns whether it was accepted, then having advanced s, and leaves in ds the step it
-  /// proposes next.
+  /// Attempts one step. `step(s, ds)` returns whether its error was small enough; if so, it has advanced s. Either way it leaves in
+  /// ds the step to try next.
   template <class Step>
   Verdict attempt(Step step) {
     constexpr double longest_step = 0.5;  // so that visitors see the flow at least twice per unit of log time
     const double target = std::log1p(stops_[next_]);
     const double wanted = std::min(proposal_, longest_step);
-    const bool lands = s_ + wanted >= target - 1e-3 * wanted;  // rather a little longer than a sliver afterwards
+    const bool lands = s_ + wanted >= target - 1e-3 * wanted;  // a slightly longer step now saves a tiny one afterwards
     double s = s_, ds = lands ? target - s_ : wanted;
     ++attempts_;
     if (!step(s, ds)) {

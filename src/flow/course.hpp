@@ -9,7 +9,7 @@
 
 namespace phaselock {
 
-/// What a flow descends until a time.
+/// A part of a flow, until a time, in which it descends one objective; annealing has two.
 struct Stage {
   double until;
   VectorField field;
@@ -17,15 +17,15 @@ struct Stage {
   std::function<double(const State&)> objective;
 };
 
-/// What flows, as those who step and watch see it; parameters are the state without the energy entry at its end.
+/// One flow as integrators and watchers see it, whatever its gates. A State holds the parameters, then the energy dissipated.
 struct Problem {
   const Model& model;
   std::optional<SingleBlock> block;  ///< the same model where static limits and escapes are known
   double kappa;                      ///< for the static limit
   bool exact;                        ///< exact geometry: conserved sums and static limits make sense
-  std::size_t parameters;            ///< of which rows of `tokens` numbers belong to one (branch, head, offset)
-  int tokens;
-  double repulsion;  ///< between heads, of static gates
+  std::size_t parameters;            ///< their number: a row of `tokens` numbers for each (branch, head, offset)
+  int tokens;                        ///< N of gate tables, 1 of static biases
+  double repulsion;                  ///< between heads, of static gates
   std::vector<Stage> stages;
   std::function<double(const State&)> loss;  ///< the plain model's
   std::function<GateObservation(const State&)> observe;
@@ -34,7 +34,7 @@ struct Problem {
   std::function<std::vector<double>(const State&)> bias;  ///< the static part [2][H][S]
 };
 
-/// The flow of `problem` from `parameters`. Throws CheckpointMismatch, Interrupted, the latter with a checkpoint given before.
+/// Follows `problem` from `parameters` to its end. Throws CheckpointMismatch; Interrupted, after a last checkpoint was handed over.
 FlowResult follow(const Problem& problem, const FlowOptions& options, State parameters);
 
 }  // namespace phaselock

@@ -35,11 +35,11 @@ Equilibrium examine(const SingleBlock& model, std::vector<double> weights, doubl
 /// Smallest curvature of the static loss over the tangent space of the supports (weights above `support`); 1 if no gate is mixed.
 double support_curvature(const SingleBlock& model, const std::vector<double>& weights, double support, double repulsion = 0.0);
 
-/// The interior minimum (is_interior) that Newton's method finds on the supports of `weights` (those above 0.02), if there is one
-/// within 0.05 of them and no higher in loss that a static flow which has slowed down there cannot leave: its curvature vanishes
-/// only where heads that share a key trade value weight at no cost, and however they trade it, it stays a minimum. (Along such a
-/// family of minima a flow drifts for ever in log time, and where only a part of them are minima it may find the way out.) Nothing
-/// says that there is none elsewhere, or at other supports.
+/// An interior minimum (is_interior) that holds a static flow which has slowed down at `weights`: Newton's method finds it on the
+/// supports of `weights` (those above 0.02), within 0.05 of them and no higher in loss. Flat directions are allowed only where
+/// heads that share a key trade value weight at no cost, and only if it stays a minimum however they trade: a flow drifts along
+/// such a family for ever in log time, and would find a way out where a part of the family is no minimum. Nothing returned means
+/// that this search found none; there may be one elsewhere or on other supports.
 std::optional<Equilibrium> interior_nearby(const SingleBlock& model, const std::vector<double>& weights, double repulsion = 0.0);
 
 /// Key offsets of the heads whose key and value an interior minimum leaves one-hot, however heads that share a key trade value
@@ -49,8 +49,8 @@ std::vector<int> one_hot_heads(const SingleBlock& model, const std::vector<doubl
 /// Follows the static flow from `bias` to t = 1e12 with the stiff stepper and examines the end.
 Equilibrium static_limit(const SingleBlock& model, double kappa, std::vector<double> bias, double repulsion = 0.0);
 
-/// That limit, if it is an interior minimum within 0.2 of `weights`, where the gates are: the valley floor towards the limit is
-/// crossed in log time only.
+/// static_limit, if it is an interior minimum within 0.2 of `weights`, where the gates are now. The distance may be that large
+/// because the way there, along the floor of a valley, takes log time.
 std::optional<Equilibrium> interior_limit(const SingleBlock& model, double kappa, std::vector<double> bias,
                                           const std::vector<double>& weights, double repulsion = 0.0);
 

@@ -63,7 +63,7 @@ struct FlowCheckpoint {
   std::vector<Sample> samples = {};
 };
 
-/// A checkpoint that belongs to another flow.
+/// The checkpoint to resume from belongs to another flow.
 class CheckpointMismatch : public DomainError {
  public:
   using DomainError::DomainError;
@@ -103,11 +103,11 @@ struct FlowResult {
   std::vector<Sample> samples;
 };
 
-/// Flow of static biases from `bias` [2][H][S] at exact geometry: db/dt = -c dLoss/db. With coordination the flow descends the loss
-/// with the repulsion, of the annealed model first (it does not stop meanwhile; the clock goes on). Losses and curves told are the
-/// plain model's; `conserved_drift` and `energy_residual` are about what the flow descends, `equilibrium` about the last of it; no
-/// trapping box is proved under a repulsion. The start is the caller's, see coordinated_bias. Throws DomainError for a bad shape,
-/// CheckpointMismatch, Interrupted.
+/// Flow of static biases from `bias` [2][H][S] at exact geometry: db/dt = -c dLoss/db. With coordination it descends the loss plus
+/// the repulsion, until anneal_until that of the annealed model; it does not stop before, and t counts on. Losses and phase curves
+/// of the result are the plain model's, whereas `conserved_drift` and `energy_residual` check what was descended, and `equilibrium`
+/// is one of the last objective. Under a repulsion no trapping box is proved: the proof is of the plain loss. The start is the
+/// caller's, see coordinated_bias. Throws DomainError for a bad shape, CheckpointMismatch, Interrupted.
 FlowResult static_flow(const SingleBlock& model, double kappa, std::vector<double> bias, const FlowOptions& options,
                        const Coordination& coordination = {});
 

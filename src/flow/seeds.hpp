@@ -26,10 +26,10 @@ struct SeedOptions {
   Ensemble ensemble = {};  ///< runs many flows side by side; empty: each seed by itself, which takes many times longer
 };
 
-/// Static flows of seeds first .. first + count - 1 on the calling thread: side by side in SIMD lanes until they select, and those
-/// that do not, one by one with static_flow, which finds out why. Each seed's end depends on its own number, the options and the
-/// CPU's instruction set only, not on its neighbours: any of them can be redone alone, bit for bit. Throws Interrupted when asked
-/// to stop, DomainError unless count >= 0 and rho > 0.
+/// Static flows of seeds first .. first + count - 1 on the calling thread. They run side by side in SIMD lanes until they select;
+/// those that do not are run again one by one with static_flow, which finds out why. Each seed's end depends on its own number, the
+/// options and the CPU's instruction set only, not on its neighbours: any of them can be redone alone, bit for bit. Throws
+/// Interrupted when asked to stop, DomainError unless count >= 0 and rho > 0.
 std::vector<SeedEnd> static_seeds(const SingleBlock& model, double kappa, const SeedOptions& options, std::uint64_t first,
                                   std::int64_t count);
 

@@ -1,4 +1,4 @@
-// Decides, step by step, when a flow is over in the terms of the theorem, and keeps what is asked for on the way.
+// Decides after each step whether a flow is over (selected, certified or at an interior equilibrium), and keeps samples on the way.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ class Watch {
 
   bool selected(const GateObservation& gates) const;
 
-  /// Inside a trapping box, proved in balls once double precision says so.
+  /// The proof that y is inside a trapping box. Doubles are asked first, because balls cost more.
   std::optional<TrappingProof> proof(const State& y, const GateObservation& gates);
 
   /// Whether the static limit from here is a mixed local minimum close to where the gates already are.
@@ -36,8 +36,8 @@ class Watch {
   void watch_escape(double t, const State& y);
   bool trapped(const State& y, const GateObservation& gates);
 
-  /// At an interior equilibrium; asked only when the gates have slowed down in log time, past the first instants and not at the
-  /// saddle.
+  /// Whether the flow is at an interior equilibrium. The costly question is put only once the gates have slowed down in log time;
+  /// they are slow at the very start and at the saddle too, which does not count.
   bool looks_interior(double t, const State& y, const GateObservation& gates);
 
   const Problem& problem_;

@@ -32,7 +32,8 @@ struct SearchResult {
 };
 
 /// Searches the optimum of one context's loss in any geometry: the selection patterns (patterns.hpp), joined with L-BFGS over all
-/// weights. Continuous start 0 begins at the best pattern, softened: it ends lower where that pattern is unstable. The other starts
+/// weights. Continuous start 0 begins at the best pattern, softened, so that it
+/// finds what lies below that pattern where it is unstable. The other starts
 /// are random, start k of stream (seed, k). A tie within 1e-9 relative goes to the selection if its own KKT residual is at most
 /// 1e-9. A start that meets a value that is not finite counts as infinite loss; DomainError if all do.
 /// Starts run in parallel; the result does not depend on the number of threads. Polls the interrupt flag.
@@ -44,8 +45,8 @@ SearchResult search_oracle(const Model& model, const Geometry& geometry, std::sp
 double squared_weights_loss(const Model& model, const Geometry& geometry, std::span<const Token> context, std::span<const double> u,
                             std::span<double> gradient);
 
-/// How far weights are from the first-order conditions over probability vectors: the largest sum_s p_s (d_s - min_r d_r) over all
-/// gates, d = dLoss/dp. At a selection 0 iff all KKT margins of theory.md section 4 are >= 0.
+/// How far weights are from a stationary point over probability vectors (the KKT conditions): the largest sum_s p_s (d_s - min_r
+/// d_r) over all gates, d = dLoss/dp. At a selection 0 iff all KKT margins of theory.md section 4 are >= 0.
 double kkt_residual(const Model& model, const ContextGates& weights, const ContextGates& gradient);
 
 }  // namespace phaselock

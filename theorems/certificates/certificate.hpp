@@ -12,7 +12,8 @@
 
 namespace phaselock {
 
-/// A certificate of any claim: schema, statement and hash added. claim: "trapping", "theorem1_holds" or "theorem1_fails".
+/// The certificate of a claim from its `data`, with schema, statement and hash. claim: "trapping", "theorem1_holds" or
+/// "theorem1_fails".
 nlohmann::json make_certificate(std::string_view claim, const SingleBlock& model, int precision_bits, nlohmann::json data);
 
 /// The claim that the population flow from the end of `flow` converges to its selection; nothing unless the flow was trapped.
