@@ -1,7 +1,9 @@
 // A flow from its start to its end: stages, steps, checkpoints, and what is told of the end.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "flow/flow.hpp"
@@ -31,6 +33,10 @@ struct Problem {
   std::function<double(const State&, const GateObservation&)> bound;
   std::function<std::vector<double>(const State&)> bias;  ///< the static part [2][H][S]
 };
+
+/// Largest absolute change of sum_(r,i) G_r(i) (static: sum_r b_r) over branches and heads, each `gate` numbers in a row; both
+/// spans of one length, a multiple of `gate`.
+double conserved_drift(std::span<const double> before, std::span<const double> after, std::size_t gate);
 
 /// The flow of `problem` from `parameters`. Throws CheckpointMismatch, Interrupted, the latter with a checkpoint given before.
 FlowResult follow(const Problem& problem, const FlowOptions& options, State parameters);
