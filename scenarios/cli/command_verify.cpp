@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdio>
 #include <optional>
@@ -26,8 +25,6 @@ constexpr Example examples[] = {
     {"toy", "toy-example"},     {"theorem1", "oracle-above-threshold"}, {"theorem1", "oracle-below-threshold"},
     {"theorem2", "first-flow"}, {"theorem2", "two-heads-collide"},      {"coverage", "coverage-large-vocabulary"},
 };
-
-constexpr std::array groups = {"toy", "theorem1", "theorem2", "coverage", "all"};
 
 Json result_json(const ClaimResult& result) {
   Json assumptions = Json::array();
@@ -106,31 +103,6 @@ CsvTable claims_table(const std::vector<ClaimResult>& results) {
   return csv;
 }
 
-/// REFUTED is worse than UNDECIDED or an assumption that does not hold.
-int worst_exit(const std::vector<ClaimResult>& results) {
-  bool undecided = false;
-  for (const ClaimResult& result : results) {
-    if (exit_code(result) == int(Exit::refuted)) return int(Exit::refuted);
-    undecided = undecided || exit_code(result) == int(Exit::undecided);
-  }
-  return int(undecided ? Exit::undecided : Exit::done);
-}
-
-/// One word for the whole: the worst outcome of the claims that are no controls.
-std::string_view overall(const std::vector<ClaimResult>& results) {
-  switch (Exit(worst_exit(results))) {
-    case Exit::refuted:
-      return name(Verdict::refuted);
-    case Exit::undecided:
-      return name(Verdict::undecided);
-    default:
-      break;
-  }
-  const bool proved =
-      std::all_of(results.begin(), results.end(), [](const ClaimResult& r) { return r.expected || r.verdict == Verdict::proved; });
-  return name(proved ? Verdict::proved : Verdict::supported);
-}
-
 /// The shipped word vectors, for Theorem 1 at a geometry that is not exact.
 Eigen::MatrixXd word_vectors() { return read_npy(data_folder() / "scenarios" / "data" / "glove_512x100.npy"); }
 
@@ -165,8 +137,9 @@ std::span<const Example> verify_examples() { return examples; }
 
 int command_verify(const std::string& what, const CommandOptions& options) {
   const auto started = std::chrono::steady_clock::now();
-  if (std::find(groups.begin(), groups.end(), what) == groups.end())
-    throw Failure(Exit::bad_scenario, fmt::format("verify {}: must be one of {}", what, fmt::join(groups, ", ")));
+  const auto suites = suite_names();
+  if (std::find(suites.begin(), suites.end(), what) == suites.end())
+    throw Failure(Exit::bad_scenario, fmt::format("verify {}: must be one of {}", what, fmt::join(suites, ", ")));
   VerifyOptions checks;
   if (!options.overrides.empty()) {
     Scenario scenario = parse_model_override(options.overrides, kind_named("flow").description);
@@ -198,7 +171,7 @@ int command_verify(const std::string& what, const CommandOptions& options) {
     Json claims = Json::array();
     for (const ClaimResult& result : results) claims.push_back(result_json(result));
     const std::string text = dump({{"kind", "verify"},
-                                   {"verdict", overall(results)},
+                                   {"verdict", name(overall_verdict(results))},
                                    {"model", checks.model ? model_json(*checks.model) : Json()},
                                    {"results", {{"claims", std::move(claims)}}},
                                    {"provenance", provenance_json({{"suite", "fixed: seeds count from 1"}}, started)}});
@@ -214,7 +187,7 @@ int command_verify(const std::string& what, const CommandOptions& options) {
       print(text);
     else
       print(table(results) + (folder ? fmt::format("written to {}\n", *options.out) : ""));
-    return worst_exit(results);
+    return worst_exit_code(results);
   } catch (const Interrupted&) {
     progress.clear();
     if (folder) {

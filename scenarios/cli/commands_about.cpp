@@ -93,7 +93,7 @@ int command_explain(const std::string& id) {
   const Claim* claim = find_claim(id);
   if (!claim) {
     std::vector<std::string_view> ids;
-    for (const Claim& known : claims()) ids.push_back(known.id);
+    for (const Claim* known : all_claims()) ids.push_back(known->id);
     throw Failure(Exit::bad_scenario, fmt::format("explain {}: unknown claim; it must be one of {}", id, fmt::join(ids, ", ")));
   }
   print(fmt::format("{}: {}\n\nstatement:   {}\nassumptions: {}\naccepted if: {}\nrejected if: {}\nsource:      {}\n", claim->id,

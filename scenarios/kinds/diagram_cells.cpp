@@ -7,23 +7,19 @@
 #include <cmath>
 #include <map>
 #include <mutex>
-#include <numeric>
 #include <utility>
 
 #include "kernels/seed_threads.hpp"
-#include "loss/geometry.hpp"
 #include "model/errors.hpp"
 #include "model/interrupt.hpp"
 #include "proofs/bounds.hpp"
-#include "proofs/branch_and_bound.hpp"
 #include "proofs/stability.hpp"
-#include "search/search.hpp"
+#include "proofs/theorem1_ladder.hpp"
 
 namespace phaselock {
 
 namespace {
 
-constexpr double loss_tolerance = 1e-8;
 constexpr std::int64_t box_budget = 200;  ///< of branch and bound for a cell: a fraction of a second; what takes more is searched
 
 /// An axis cut into equal cells of its scale; each whole number has a cell where that makes no more than asked for.
@@ -67,14 +63,9 @@ bool in_scope(const SingleBlock& model, bool needs_vocabulary) {
 }
 
 Answer theorem1_at(const SingleBlock& model, int starts) {
-  if (above_n0(model) == Decision::yes || above_n1(model) == Decision::yes || above_n2(model) == Decision::yes)
-    return {CellOutcome::proved};
-  if (below_n_star(model) == Decision::yes) return {CellOutcome::interior};
-  if (branch_and_bound(model, {.boxes = box_budget}).selects) return {CellOutcome::proved};
-  std::vector<Token> context(model.slots());  // at exact geometry all contexts are equivalent (theory.md section 3)
-  std::iota(context.begin(), context.end(), 0);
-  const SearchResult found = search_oracle(model, Geometry::exact(1.0, model.vocabulary), context, {starts, 1});
-  return {found.better() < distinct_loss(model) - loss_tolerance ? CellOutcome::interior : CellOutcome::selection};
+  const Theorem1Decision decision = decide_theorem1(model, {.boxes = box_budget, .starts = starts});
+  if (decision.proved()) return {CellOutcome::proved};
+  return {decision.refuted() ? CellOutcome::interior : CellOutcome::selection};
 }
 
 Answer theorem2_at(const Scenario& point, const SingleBlock& model, int seeds) {

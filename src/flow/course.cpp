@@ -13,18 +13,6 @@ namespace phaselock {
 
 namespace {
 
-/// Largest change of sum_(r,i) G_r(i) over branches and heads.
-double conserved_drift(const Problem& problem, const State& before, const State& after) {
-  const std::size_t gate = std::size_t(problem.model.positions) * problem.tokens;
-  double drift = 0.0;
-  for (std::size_t first = 0; first < problem.parameters; first += gate) {
-    double change = 0.0;
-    for (std::size_t k = first; k < first + gate; ++k) change += after[k] - before[k];
-    drift = std::max(drift, std::abs(change));
-  }
-  return drift;
-}
-
 FlowOutcome classify(const Problem& problem, Watch& watch, const FlowResult& result, const State& y) {
   if (result.ending == Ending::not_finite) return FlowOutcome::not_finite;
   if (watch.selected(result.gates) || result.trap) return FlowOutcome::selected;
@@ -108,7 +96,8 @@ class Course {
     result_.gates = problem_.observe(y_);
     result_.residual_all = problem_.bound(y_, result_.gates);
     result_.phases = problem_.phases(y_);
-    if (problem_.exact) result_.conserved_drift = conserved_drift(problem_, result_.initial, y_);
+    const std::size_t gate = std::size_t(problem_.model.positions) * problem_.tokens;
+    if (problem_.exact) result_.conserved_drift = conserved_drift(result_.initial, std::span(y_).first(problem_.parameters), gate);
     result_.trap = watch_.proof(y_, result_.gates);
     result_.outcome = classify(problem_, watch_, result_, y_);
   }
@@ -157,6 +146,16 @@ class Course {
 };
 
 }  // namespace
+
+double conserved_drift(std::span<const double> before, std::span<const double> after, std::size_t gate) {
+  double drift = 0.0;
+  for (std::size_t first = 0; first < before.size(); first += gate) {
+    double change = 0.0;
+    for (std::size_t k = first; k < first + gate; ++k) change += after[k] - before[k];
+    drift = std::max(drift, std::abs(change));
+  }
+  return drift;
+}
 
 FlowResult follow(const Problem& problem, const FlowOptions& options, State parameters) {
   return Course(problem, options, std::move(parameters)).run();

@@ -1,8 +1,10 @@
 // A flow from its start to its end: stages, steps, checkpoints, and what is told of the end.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "flow/flow.hpp"
@@ -33,6 +35,10 @@ struct Problem {
   std::function<double(const State&, const GateObservation&)> bound;
   std::function<std::vector<double>(const State&)> bias;  ///< the static part [2][H][S]
 };
+
+/// Largest absolute change of sum_(r,i) G_r(i) (static: sum_r b_r) over branches and heads, each `gate` numbers in a row; both
+/// spans of one length, a multiple of `gate`.
+double conserved_drift(std::span<const double> before, std::span<const double> after, std::size_t gate);
 
 /// Follows `problem` from `parameters` to its end. Throws CheckpointMismatch; Interrupted, after a last checkpoint was handed over.
 FlowResult follow(const Problem& problem, const FlowOptions& options, State parameters);

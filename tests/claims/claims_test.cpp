@@ -1,12 +1,10 @@
-// Verdicts of the claims: rules, controls, and Theorem 1 on random models.
+// Checks of the claims on models of their own: what they find, controls, and Theorem 1 on random models.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include <cmath>
-#include <set>
 
 #include "claims/checks.hpp"
-#include "model/errors.hpp"
 #include "model/random.hpp"
 #include "proofs/bounds.hpp"
 #include "search/search.hpp"
@@ -29,53 +27,6 @@ SingleBlock random_small_model(Stream& stream) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("the claim table is complete and its ids are unique") {
-    std::set<std::string_view> ids;
-    for (const Claim& claim : claims()) {
-      CHECK(ids.insert(claim.id).second);
-      for (const auto text : {claim.title, claim.statement, claim.assumptions, claim.acceptance, claim.rejection, claim.source})
-        CHECK(text.size() > 5);
-      CHECK(find_claim(claim.id) == &claim);
-    }
-    CHECK(find_claim("theorem3") == nullptr);
-  }
-
-  TEST_CASE("exit codes follow verdict, assumptions and expectation") {
-    ClaimResult result{.id = "theorem1",
-                       .model = {},
-                       .assumptions = {{"holds", true}},
-                       .evidence = {},
-                       .verdict = Verdict::proved,
-                       .expected = {}};
-    CHECK(exit_code(result) == 0);
-    result.verdict = Verdict::supported;
-    CHECK(exit_code(result) == 0);
-    result.verdict = Verdict::refuted;
-    CHECK(exit_code(result) == 1);
-    result.expected = "REFUTED";
-    CHECK(exit_code(result) == 0);
-    result.verdict = Verdict::proved;
-    CHECK(exit_code(result) == 1);
-    result.expected.reset();
-    result.verdict = Verdict::undecided;
-    CHECK(exit_code(result) == 2);
-    result.verdict = Verdict::proved;
-    result.assumptions.push_back({"does not", false});
-    CHECK(exit_code(result) == 2);
-    CHECK(result.outcome() == "ASSUMPTION");
-    result.expected = "ASSUMPTION";
-    CHECK(exit_code(result) == 0);
-  }
-
-  TEST_CASE("shares are judged by the exact interval") {
-    nlohmann::ordered_json evidence;
-    CHECK(judge_share(100, 100, evidence) == Verdict::supported);
-    CHECK(evidence["interval"][0].get<double>() == doctest::Approx(0.9638).epsilon(1e-4));
-    CHECK(judge_share(20, 20, evidence) == Verdict::undecided);  // too few to support
-    CHECK(judge_share(0, 10, evidence) == Verdict::refuted);
-    CHECK(judge_share(95, 100, evidence) == Verdict::undecided);
-  }
-
   TEST_CASE("Theorem 1 at the three models around the threshold, and above N0") {
     CHECK(check_theorem1({4, 3, 1, 50, 1.0, 10.0}).outcome() == "REFUTED");
     const ClaimResult below = check_theorem1({4, 3, 1, 190, 1.0, 10.0});
@@ -156,7 +107,6 @@ TEST_SUITE("fast") {
     CHECK(check_coverage_repulsion({4, 4, 3, 100, 1.0, 8.0}, 1.0, 20).outcome() == "SUPPORTED");
   }
 
-  TEST_CASE("unknown suites are refused") { CHECK_THROWS_AS(verify("theorem3", {}), DomainError); }
 }
 
 TEST_SUITE("slow") {

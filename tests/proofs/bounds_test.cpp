@@ -50,6 +50,39 @@ TEST_SUITE("fast") {
     CHECK(necessary_n_star({4, 4, 3, 50, 1.0, 8.0}) == 16.0);
   }
 
+  TEST_CASE("N1 is where the inequality of section 4.2 begins to hold, whichever of the gain's two bounds is the larger") {
+    const auto excess = [](const Model& m, double N) {  // right minus left side, written out anew
+      const auto E = [](double x) { return std::expm1(x); };
+      const double L = m.blocks, S = m.positions, H = m.heads, n = S - 1, w1 = attention(m, 1.0).w, o1 = attention(m, 1.0).o;
+      const double D = w1 - 1 / L, q = w1 + (S - 2) / L + n * (1 - 1 / L);
+      const double z1 = E(m.beta * w1) + L * (H - 1) * E(m.beta / L) + (L - 1) * E(m.beta * o1), z0 = L * H * E(m.beta / L);
+      const double Lam = L * (H * std::log1p(z1 / N) + (n - H) * std::log1p(z0 / N)), second = 1 - Lam / (m.beta * D);
+      const double gain = D * std::max(0.5, second);
+      return std::pair(gain - std::exp(2 * w1 * Lam / D) * (w1 * Lam + q / N), second < 0.5);
+    };
+    int by_half = 0, by_second = 0;
+    for (int S : {3, 4, 6})
+      for (int H = 1; H < S; ++H)
+        for (double beta : {0.01, 0.1, 1.0, 4.0, 8.0}) {
+          Model model{4, S, H, 4 * S, 1.0, beta};
+          CAPTURE(S);
+          CAPTURE(H);
+          CAPTURE(beta);
+          const double n1 = sufficient_n1(model);
+          const auto [above, half] = excess(model, n1 * (1 + 1e-9));
+          CHECK(above > 0.0);
+          if (n1 == model.slots()) continue;  // it holds from the smallest vocabulary on
+          CHECK(excess(model, n1 * (1 - 1e-9)).first < 0.0);
+          model.vocabulary = int(std::ceil(n1));
+          CHECK(above_n1(model) == Decision::yes);
+          model.vocabulary = int(std::ceil(n1)) - 1;
+          CHECK(above_n1(model) == Decision::no);
+          ++(half ? by_half : by_second);
+        }
+    CHECK(by_half >= 3);
+    CHECK(by_second >= 3);
+  }
+
   TEST_CASE("margins change sign at the reference thresholds of every pattern") {
     for (const auto& c : test::read_json("stability_thresholds.json")) {
       SingleBlock model{c["L"], c["S"], c["H"], 16, c["gamma"], c["beta"]};

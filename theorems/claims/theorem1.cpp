@@ -1,36 +1,35 @@
+// Theorem 1 (theory.md section 4): optimal compression selects.
 #include <fmt/format.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-#include <set>
 
 #include "certificates/certificate.hpp"
 #include "claims/checks.hpp"
-#include "loss/context_loss.hpp"
-#include "model/random.hpp"
-#include "proofs/bounds.hpp"
-#include "proofs/branch_and_bound.hpp"
 #include "proofs/stability.hpp"
-#include "search/search.hpp"
+#include "proofs/theorem1_ladder.hpp"
 
 namespace phaselock {
 
 namespace {
 
-constexpr double loss_tolerance = 1e-8;
-
-std::vector<Token> any_context(const SingleBlock& model) {
-  std::vector<Token> context(model.slots());
-  for (int j = 0; j < model.slots(); ++j) context[j] = j;
-  return context;  // at exact geometry all contexts are equivalent (theory.md section 3)
-}
+constexpr int search_starts = 32;
 
 /// Boxes of branch and bound: 20000, fewer where each costs more, so that it ends within seconds.
 std::int64_t box_budget(const SingleBlock& m) {
   const std::int64_t terms = std::int64_t(m.heads) * m.positions * m.phases() * m.phases();
   return std::clamp<std::int64_t>(4'000'000 / terms, 200, 20'000);
+}
+
+nlohmann::ordered_json show(Enclosure e) { return {e.low, std::isfinite(e.high) ? nlohmann::ordered_json(e.high) : nullptr}; }
+
+nlohmann::ordered_json show_search(const SearchResult& found) {
+  return {{"best_loss", found.best_loss},
+          {"best_selection_loss", found.best_selection_loss},
+          {"is_selection", found.is_selection},
+          {"distinct", found.distinct},
+          {"starts", found.starts},
+          {"starts_at_best", found.starts_at_best}};
 }
 
 nlohmann::ordered_json show_optimum(const SearchResult& found, double loss_star) {
@@ -49,206 +48,145 @@ nlohmann::ordered_json show_optimum(const SearchResult& found, double loss_star)
           {"kkt_residual", found.kkt_residual}};
 }
 
+/// What decides Theorem 1 in numbers: the vocabulary's bounds and loss*.
+struct Numbers {
+  Enclosure n0, n1, n2, n_star, loss_star;
+};
+
+Numbers enclose_numbers(const SingleBlock& model) {
+  return {enclose_n0(model), enclose_n1(model), enclose_n2(model), enclose_n_star(model), enclose_distinct_loss(model)};
+}
+
+void prove_by_bound(ClaimResult& result, std::string_view bound, Enclosure value) {
+  result.verdict = Verdict::proved;
+  result.certificates.push_back(make_certificate("theorem1_holds", result.model, 128, {{"bound", bound}}));
+  result.evidence["decided_by"] = bound;
+  result.evidence["summary"] = fmt::format("N = {} is above {} = {:.6g}", result.model.vocabulary, bound, value.high);
+}
+
+void prove_by_boxes(ClaimResult& result, const BranchAndBound& bounded, const Numbers& numbers) {
+  result.verdict = Verdict::proved;
+  result.certificates.push_back(*branch_and_bound_certificate(result.model, bounded));
+  result.evidence["decided_by"] = "branch_and_bound";
+  result.evidence["summary"] = fmt::format("branch and bound: {} boxes; N* = {:.6g}", bounded.boxes, numbers.n_star.high);
+}
+
+/// Shows the better optimum, and by how much f* may be below loss*; below N* it illustrates what the margin proves.
+void refute(ClaimResult& result, Theorem1Ground ground, const Theorem1Optimum& optimum, const Numbers& numbers, double margin) {
+  const SingleBlock& model = result.model;
+  auto& evidence = result.evidence;
+  result.verdict = Verdict::refuted;
+  evidence["better_optimum"] = show_optimum(optimum.found, distinct_loss(model));
+  evidence["least_loss"] =
+      show(branch_and_bound(model, {.boxes = box_budget(model) / 10, .tolerance = 1e-6, .upper = optimum.loss.high}).least_loss);
+  std::string summary = fmt::format("better optimum {:.3g} below loss*", numbers.loss_star.low - optimum.loss.high);
+  evidence["decided_by"] = "better_optimum";
+  if (ground == Theorem1Ground::below_n_star) {
+    evidence["decided_by"] = "N_star_distinct";
+    result.certificates.push_back(
+        make_certificate("theorem1_fails", model, 128, {{"margin", enclose_distinct_stability(model).high}}));
+    summary = fmt::format("N < N* = {:.6g}, margin {:.2g}; {}", numbers.n_star.high, margin, summary);
+  }
+  evidence["summary"] = summary;
+}
+
+void conclude_from_search(ClaimResult& result, const Theorem1Decision& decision, const Numbers& numbers) {
+  const Theorem1Optimum optimum = decision.optimum ? *decision.optimum : search_optimum(result.model, search_starts);
+  const std::vector<double> margins = pattern_margins(result.model, distinct_pattern(result.model));
+  const double margin = *std::min_element(margins.begin(), margins.end());
+  result.evidence["distinct_margin"] = margin;
+  result.evidence["search"] = show_search(optimum.found);
+  if (decision.refuted()) {
+    refute(result, decision.ground, optimum, numbers, margin);
+    return;
+  }
+  const bool supported = decision.ground == Theorem1Ground::selection;
+  result.verdict = supported ? Verdict::supported : Verdict::undecided;
+  result.evidence["summary"] =
+      fmt::format("N > N* = {:.6g}; {}", numbers.n_star.high,
+                  supported ? fmt::format("{} starts, none below loss*, best is a distinct selection", optimum.found.starts)
+                            : "the search did not reach loss* with a distinct selection");
+}
+
 }  // namespace
 
 ClaimResult check_theorem1(const SingleBlock& model) {
-  ClaimResult result{.id = "theorem1", .model = model, .assumptions = size_assumptions(model), .evidence = {}, .expected = {}};
-  auto& evidence = result.evidence;
-  if (!result.assumptions_hold()) {
-    evidence["summary"] = "not examined: the statement does not speak of this model";
-    return result;
-  }
-  const Enclosure n0 = enclose_n0(model), n1 = enclose_n1(model), n2 = enclose_n2(model), n_star = enclose_n_star(model);
-  const Enclosure loss_star = enclose_distinct_loss(model);
-  const int N = model.vocabulary;
-  const auto show = [](Enclosure e) {
-    return nlohmann::ordered_json{e.low, std::isfinite(e.high) ? nlohmann::ordered_json(e.high) : nullptr};
-  };
-  evidence = {{"summary", ""},
-              {"decided_by", nullptr},
-              {"N0", show(n0)},
-              {"N1", show(n1)},
-              {"N2", show(n2)},
-              {"N_star_distinct", show(n_star)},
-              {"loss_star", show(loss_star)}};
-  const auto decide = [&](Verdict verdict, std::string_view by, std::string summary) {
-    result.verdict = verdict;
-    if (by == "N0" || by == "N1" || by == "N2")
-      result.certificates.push_back(make_certificate("theorem1_holds", model, 128, {{"bound", by}}));
-    if (by == "N_star_distinct")
-      result.certificates.push_back(
-          make_certificate("theorem1_fails", model, 128, {{"margin", enclose_distinct_stability(model).high}}));
-    evidence["decided_by"] = by;
-    evidence["summary"] = std::move(summary);
-    return result;
-  };
-  const bool unstable = below_n_star(model) == Decision::yes;
-  if (!unstable) {
-    if (above_n0(model) == Decision::yes)
-      return decide(Verdict::proved, "N0", fmt::format("N = {} is above N0 = {:.6g}", N, n0.high));
-    if (above_n1(model) == Decision::yes)
-      return decide(Verdict::proved, "N1", fmt::format("N = {} is above N1 = {:.6g}", N, n1.high));
-    if (above_n2(model) == Decision::yes)
-      return decide(Verdict::proved, "N2", fmt::format("N = {} is above N2 = {:.6g}", N, n2.high));
-    const BranchAndBound bounded = branch_and_bound(model, {.boxes = box_budget(model)});
-    evidence["branch_and_bound"] = {{"least_loss", show(bounded.least_loss)}, {"boxes", bounded.boxes}};
-    if (bounded.selects) {
-      result.certificates.push_back(*branch_and_bound_certificate(model, bounded));
-      return decide(Verdict::proved, "branch_and_bound",
-                    fmt::format("branch and bound: {} boxes; N* = {:.6g}", bounded.boxes, n_star.high));
-    }
-  }
-  const std::vector<double> margins = pattern_margins(model, distinct_pattern(model));
-  const double margin = *std::min_element(margins.begin(), margins.end());
-  evidence["distinct_margin"] = margin;
-  const SearchResult found =
-      search_oracle(model, Geometry::exact(1.0, model.vocabulary), any_context(model), {.starts = 32, .seed = 1});
-  evidence["search"] = {{"best_loss", found.best_loss},
-                        {"best_selection_loss", found.best_selection_loss},
-                        {"is_selection", found.is_selection},
-                        {"distinct", found.distinct},
-                        {"starts", found.starts},
-                        {"starts_at_best", found.starts_at_best}};
-  const Enclosure best = enclose_loss(model, found.best_weights);
-  if (unstable || best.high < loss_star.low) {
-    evidence["better_optimum"] = show_optimum(found, distinct_loss(model));
-    evidence["least_loss"] =
-        show(branch_and_bound(model, {.boxes = box_budget(model) / 10, .tolerance = 1e-6, .upper = best.high}).least_loss);
-    const std::string below = fmt::format("better optimum {:.3g} below loss*", loss_star.low - best.high);
-    if (unstable)
-      return decide(Verdict::refuted, "N_star_distinct",
-                    fmt::format("N < N* = {:.6g}, margin {:.2g}; {}", n_star.low, margin, below));
-    return decide(Verdict::refuted, "better_optimum", below);
-  }
-  if (found.is_selection && found.distinct) {
-    result.verdict = Verdict::supported;
-    evidence["summary"] =
-        fmt::format("N > N* = {:.6g}; {} starts, none below loss*, best is a distinct selection", n_star.high, found.starts);
-  } else {
-    evidence["summary"] = fmt::format("N > N* = {:.6g}; the search did not reach loss* with a distinct selection", n_star.high);
+  ClaimResult result = begin_result("theorem1", model);
+  if (!result.assumptions_hold()) return result;
+  const Numbers numbers = enclose_numbers(model);
+  result.evidence = {{"summary", ""},
+                     {"decided_by", nullptr},
+                     {"N0", show(numbers.n0)},
+                     {"N1", show(numbers.n1)},
+                     {"N2", show(numbers.n2)},
+                     {"N_star_distinct", show(numbers.n_star)},
+                     {"loss_star", show(numbers.loss_star)}};
+  const Theorem1Decision decision = decide_theorem1(model, {.boxes = box_budget(model), .starts = search_starts});
+  if (decision.bounded)
+    result.evidence["branch_and_bound"] = {{"least_loss", show(decision.bounded->least_loss)}, {"boxes", decision.bounded->boxes}};
+  switch (decision.ground) {
+    case Theorem1Ground::above_n0:
+      prove_by_bound(result, "N0", numbers.n0);
+      break;
+    case Theorem1Ground::above_n1:
+      prove_by_bound(result, "N1", numbers.n1);
+      break;
+    case Theorem1Ground::above_n2:
+      prove_by_bound(result, "N2", numbers.n2);
+      break;
+    case Theorem1Ground::boxes:
+      prove_by_boxes(result, *decision.bounded, numbers);
+      break;
+    default:
+      conclude_from_search(result, decision, numbers);
   }
   return result;
 }
 
 namespace {
 
-bool distinct_in_every_block(const SingleBlock& model, const std::vector<int>& pattern) {
-  for (int l = 0; l < model.blocks; ++l) {
-    std::set<int> positions;
-    for (int h = 0; h < model.heads; ++h)
-      if (!positions.insert(pattern[h * model.blocks + l]).second) return false;
-  }
-  return true;
-}
-
-/// Pattern number k of all (S-1)^(H L), written in base S - 1.
-std::vector<int> pattern_of_number(const SingleBlock& model, std::int64_t k) {
-  std::vector<int> pattern(std::size_t(model.heads) * model.blocks);
-  for (int& r : pattern) {
-    r = int(k % model.phases());
-    k /= model.phases();
-  }
-  return pattern;
-}
-
-/// Random pattern number k: every other one distinct in every block, the rest of independent offsets.
-std::vector<int> random_pattern(const SingleBlock& model, std::uint64_t k) {
-  Stream stream(1, Purpose::choice, k);
-  std::vector<int> pattern(std::size_t(model.heads) * model.blocks), offsets(model.phases());
-  for (int l = 0; l < model.blocks; ++l) {
-    std::iota(offsets.begin(), offsets.end(), 0);
-    for (int h = 0; h < model.heads; ++h) {
-      std::swap(offsets[h], offsets[h + stream.below(std::uint32_t(model.phases() - h))]);
-      pattern[h * model.blocks + l] = k % 2 == 0 ? offsets[h] : int(stream.below(std::uint32_t(model.phases())));
-    }
-  }
-  return pattern;
+Checks checks(const VerifyOptions& options) {
+  const auto what = [](const SingleBlock& model) {
+    return fmt::format("theorem1 at N = {}, beta = {:g}", model.vocabulary, model.beta);
+  };
+  const auto holds = [&](const SingleBlock& model) { return check_one(what(model), [model] { return check_theorem1(model); }); };
+  const auto control = [&](const SingleBlock& model, const char* expected) {
+    return check_control(what(model), expected, [model] { return check_theorem1(model); });
+  };
+  if (options.model) return {holds(*options.model)};
+  return {
+      holds({4, 3, 1, 1000, 1.0, 10.0}),                 // above N0
+      holds({4, 4, 3, 7000, 1.0, 8.0}),                  // above N1, far below N0
+      holds({4, 3, 1, 193, 1.0, 10.0}),                  // between N* and N0
+      holds({4, 4, 3, 64, 1.0, 2.0}),                    // between, where plain multi-start gets stuck
+      control({4, 3, 1, 190, 1.0, 10.0}, "REFUTED"),     // just below N*
+      control({4, 3, 1, 50, 1.0, 10.0}, "REFUTED"),      // far below
+      control({4, 3, 3, 1000, 1.0, 1.0}, "ASSUMPTION"),  // H = S
+  };
 }
 
 }  // namespace
 
-ClaimResult check_distinctness(const SingleBlock& model) {
-  constexpr double most = 20000;
-  ClaimResult result{.id = "distinctness", .model = model, .assumptions = size_assumptions(model), .evidence = {}, .expected = {}};
-  if (!result.assumptions_hold()) {
-    result.evidence["summary"] = "not examined: the statement does not speak of this model";
-    return result;
-  }
-  const double all = std::pow(model.phases(), model.heads * model.blocks);
-  const bool enumerated = all <= most;
-  const std::int64_t tried =
-      enumerated ? std::int64_t(all) : std::int64_t(std::min(most, 2e7 / (double(model.slots()) * model.queries())) + 2);
-  const double loss_star = distinct_loss(model), rounding = 1e-12 * std::max(1.0, std::abs(loss_star));
-  std::int64_t distinct_patterns = 0, deviating = 0, unresolved = 0;
-  double farthest_distinct = 0.0, nearest_other = INFINITY;
-  for (std::int64_t k = 0; k < tried; ++k) {
-    const std::vector<int> pattern = enumerated ? pattern_of_number(model, k) : random_pattern(model, std::uint64_t(k));
-    const bool distinct = distinct_in_every_block(model, pattern);
-    const double above = context_loss(model, selection_gates(model, pattern)) - loss_star;
-    distinct_patterns += distinct;
-    deviating += distinct ? std::abs(above) > rounding : above < -rounding;
-    unresolved += !distinct && std::abs(above) < 1e3 * rounding;  // at huge N the patterns differ by less than doubles resolve
-    if (distinct) farthest_distinct = std::max(farthest_distinct, std::abs(above));
-    if (!distinct) nearest_other = std::min(nearest_other, above);
-  }
-  double expected = 1.0;  // [n!/(n-H)!]^L
-  for (int h = 0; h < model.heads; ++h) expected *= model.phases() - h;
-  expected = std::pow(expected, model.blocks);
-  const bool complete = enumerated && double(distinct_patterns) == expected;
-  result.verdict = deviating > 0    ? Verdict::refuted
-                   : unresolved > 0 ? Verdict::undecided
-                   : complete       ? Verdict::proved
-                                    : Verdict::supported;
-  result.evidence = {
-      {"summary", fmt::format("{} {} patterns: the {} distinct ones within {:.1g} of loss*, {}", enumerated ? "all" : "random",
-                              tried, distinct_patterns, farthest_distinct,
-                              std::isfinite(nearest_other) ? fmt::format("all others at least {:.3g} above", nearest_other)
-                                                           : "and no others")},
-      {"patterns", tried},
-      {"enumerated", enumerated},
-      {"distinct", distinct_patterns},
-      {"distinct_predicted", expected},
-      {"loss_star", loss_star},
-      {"largest_deviation_of_distinct", farthest_distinct},
-      {"smallest_excess_of_others",
-       std::isfinite(nearest_other) ? nlohmann::ordered_json(nearest_other) : nlohmann::ordered_json()}};
-  return result;
-}
-
-ClaimResult check_theorem1_perturbed(const SingleBlock& model, const Geometry& geometry, const char* vocabulary, int count,
-                                     int starts) {
-  ClaimResult result{
-      .id = "theorem1_perturbed", .model = model, .assumptions = size_assumptions(model), .evidence = {}, .expected = {}};
-  if (!result.assumptions_hold()) {
-    result.evidence["summary"] = "not examined: the statement does not speak of this model";
-    return result;
-  }
-  const Contexts contexts = sample_independent(model, count, 1);
-  std::vector<SearchResult> found(count, SearchResult{0, ContextGates(model), 0, {}, false, false, 0, 0, 0, {}});
-  tbb::parallel_for(0, count, [&](int m) {
-    found[m] = search_oracle(model, geometry, contexts[m], {.starts = starts, .seed = std::uint64_t(m + 1)});
-  });
-  int selections = 0, distinct = 0, beaten = 0;
-  nlohmann::ordered_json each = nlohmann::ordered_json::array();
-  for (const SearchResult& search : found) {
-    selections += search.is_selection;
-    distinct += search.distinct;
-    beaten += search.best_loss < search.best_selection_loss - loss_tolerance;
-    each.push_back(
-        {{"best_loss", search.best_loss}, {"best_selection_loss", search.best_selection_loss}, {"pattern", search.best_pattern}});
-  }
-  result.verdict = beaten > 0 ? Verdict::refuted : selections == count && count >= 20 ? Verdict::supported : Verdict::undecided;
-  result.evidence = {{"summary", fmt::format("{} (eps {:.3g}): {} of {} contexts select, {} with distinct positions", vocabulary,
-                                             geometry.epsilon(), selections, count, distinct)},
-                     {"vocabulary", vocabulary},
-                     {"kappa", geometry.kappa()},
-                     {"epsilon", geometry.epsilon()},
-                     {"contexts", count},
-                     {"selections", selections},
-                     {"distinct", distinct},
-                     {"starts_per_context", starts},
-                     {"each", each}};
-  return result;
-}
+extern const Claim theorem1_claim;
+constinit const Claim theorem1_claim = {
+    .id = "theorem1",
+    .title = "Theorem 1: optimal compression selects",
+    .statement =
+        "Every global minimizer of the loss over the oracle class has, in every context, block and head, pK ="
+        " e_r and pV = e_(r+1).",
+    .assumptions = "exact geometry; L >= 4, S >= 3, H < S, N >= L S",
+    .acceptance =
+        "PROVED, in ball arithmetic, if N > N0, N1 or N2 (sufficient bounds), or if branch and bound, within "
+        "at most 20000 boxes, leaves selections only. SUPPORTED otherwise if N > N*(distinct) and the "
+        "continuous search, joined with the search over patterns, finds nothing below loss* and its optimum "
+        "is a selection.",
+    .rejection =
+        "REFUTED, in ball arithmetic, if N < N*(distinct): a distinct pattern then has a negative KKT margin,"
+        " so no selection is a local minimum of the loss; the better optimum is shown. REFUTED also if the "
+        "search finds gates whose enclosed loss is below loss*.",
+    .source = "statement: paper, Theorem 1; bounds and branch and bound: this project, theory.md section 4",
+    .group = ClaimGroup::theorem1,
+    .checks = checks,
+};
 
 }  // namespace phaselock
