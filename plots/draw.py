@@ -5,6 +5,7 @@ Reads the tables of DIR and of each DIR/examples/NAME, writes PNG and SVG figure
 an example as NAME-figure) and prints the path of each. Exit codes: 0 done, 64 bad arguments, 65 a malformed
 table or nothing to draw, 70 matplotlib missing, 73 figures cannot be written, 74 DIR missing or unreadable.
 """
+import importlib
 import logging
 import os
 import sys
@@ -27,30 +28,26 @@ class Stop(Exception):
 
 
 def load_figures() -> dict:
-    """The figure modules by name of the figure; imported late, for matplotlib may be missing."""
+    """The modules of figures/ by name, which is the figure's; imported late, for matplotlib may be missing."""
+    names = sorted(path.stem for path in Path(__file__).with_name("figures").glob("*.py"))
     try:
-        import figure_coverage, figure_gates, figure_offsets, figure_oracle  # noqa: E401
-        import figure_diagram, figure_phases, figure_residual, figure_stability, figure_starts, figure_toy  # noqa: E401
-        import figure_agreement, figure_collision_map, figure_coordination  # noqa: E401
-        import figure_correlation, figure_escape, figure_pairs, figure_sweep_coverage  # noqa: E401
+        return {name: importlib.import_module(f"figures.{name}") for name in names}
     except ModuleNotFoundError as problem:
         raise Stop(INTERNAL, f"the Python module {problem.name} is missing; Debian packages: "
                              "python3-numpy python3-matplotlib") from None
-    return {"offsets": figure_offsets, "gates": figure_gates, "phases": figure_phases, "residual": figure_residual,
-            "coverage": figure_coverage, "oracle": figure_oracle, "starts": figure_starts, "toy": figure_toy,
-            "stability": figure_stability, "diagram": figure_diagram, "sweep_coverage": figure_sweep_coverage,
-            "collision_map": figure_collision_map, "correlation": figure_correlation, "pairs": figure_pairs,
-            "escape": figure_escape, "coordination": figure_coordination, "agreement": figure_agreement}
 
 
-def read(folder: Path) -> list:
-    """All runs of the folder, checked before anything is written."""
-    from run_folder import read_runs
-    from tables import Malformed
+def draw(folder: Path, figures: dict) -> dict:
+    """Each figure of each run that has the tables for it, by name; all tables that they use are read before anything is
+    written."""
+    from lib.run_folder import read_runs
+    from lib.tables import Malformed
     if not folder.is_dir():
         raise Stop(CANNOT_READ, f"{folder}: no such folder")
     try:
-        return read_runs(folder)
+        drawn = {f"{run.name}-{name}" if run.name else name: module.draw(run)
+                 for run in read_runs(folder) for name, module in figures.items()}
+        return {name: figure for name, figure in drawn.items() if figure is not None}
     except Malformed as problem:
         raise Stop(BAD_DATA, str(problem)) from None
     except OSError as problem:
@@ -76,38 +73,28 @@ def save(figure, stem: Path) -> list[Path]:
     return written
 
 
-def draw_all(runs: list, figures: dict, target: Path) -> int:
-    """Draws each figure of each run that has the tables for it; returns how many files were written."""
-    written = 0
-    for run in runs:
-        for name, module in figures.items():
-            figure = module.draw(run)
-            if figure is None:
-                continue
-            try:
-                target.mkdir(exist_ok=True)
-            except OSError as problem:
-                raise Stop(CANNOT_WRITE, f"{target}: {problem.strerror}") from None
-            for path in save(figure, target / (f"{run.name}-{name}" if run.name else name)):
-                print(path, flush=True)
-                written += 1
-    return written
-
-
 def main(arguments: list[str]) -> None:
     if len(arguments) != 1:
         raise Stop(BAD_ARGUMENTS, "usage: draw.py DIR")
     figures = load_figures()
     folder = Path(arguments[0])
-    runs = read(folder)
     from matplotlib import style
-    style.use(["default", str(Path(__file__).with_name("phaselock.mplstyle"))])
-    if not draw_all(runs, figures, folder / "figures"):
+    style.use(["default", str(Path(__file__).parent / "lib/phaselock.mplstyle")])
+    drawn = draw(folder, figures)
+    if not drawn:
         if (folder / "sweep.sqlite").exists() and not (folder / "result.json").exists():
             raise Stop(BAD_DATA, f"{folder}: the sweep is not finished\nrun it with --resume, or merge the other shards; "
                                  "export writes what is there")
         raise Stop(BAD_DATA, f"{folder}: nothing to draw\nno table with rows here or in its examples; a run or verify "
                              "with --out writes tables (trajectory.csv, gates.csv, ...)")
+    target = folder / "figures"
+    try:
+        target.mkdir(exist_ok=True)
+    except OSError as problem:
+        raise Stop(CANNOT_WRITE, f"{target}: {problem.strerror}") from None
+    for name, figure in drawn.items():
+        for path in save(figure, target / name):
+            print(path, flush=True)
 
 
 def start() -> int:

@@ -30,36 +30,48 @@ Descriptor locked(const fs::path& folder) {
   return opened;
 }
 
+constexpr std::string_view partial_name = ".partial";
+
+/// Removes what a killed export left behind: libzip, too, writes beside the file it makes, under its name and more.
+void remove_partial(const fs::path& folder) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().filename().string().starts_with(partial_name)) fs::remove(entry.path(), ignored);
+}
+
 }  // namespace
 
 int command_export(const std::string& folder) {
   const SweepStore store = SweepStore::open(fs::path(folder) / store_file);
   const Scenario scenario = stored_scenario(store, folder, kind_list());
   const fs::path target = fs::path(folder) / "export";
-  const auto put = [&](const fs::path& name, const Produce& produce) { put_file(target / name, target / ".partial", produce); };
+  const auto put = [&](const fs::path& name, const Produce& produce) { put_file(target / name, target / partial_name, produce); };
   const auto put_arrays = [&](fs::path name, std::istream& csv) {
-    put(name.replace_extension(".npz"), [&](const Sink& sink) { write_npz(csv, sink); });
+    put_npz(target / name.replace_extension(".npz"), target / partial_name, csv);
   };
-  std::vector<CsvTable> tables;
+  Report report;
   std::vector<Chunk> chunks;
   {
     const Snapshot moment = store.snapshot();  // short, for a running sweep waits at its next chunk
-    tables = coverage_report(scenario, store).tables;
+    report = coverage_report(scenario, store);
     chunks = stored_chunks(scenario, store);
   }
   const Descriptor lock = locked(target);
-  for (const CsvTable& table : tables) {
+  remove_partial(target);
+  for (const CsvTable& table : report.tables) {
     std::istringstream csv(table.text);
-    put(table.name, [&](const Sink& sink) { sink(table.text); });
-    put_arrays(table.name, csv);
+    put(table.name(), [&](const Sink& sink) { sink(table.text); });
+    put_arrays(table.name(), csv);
   }
-  const bool has_rows = scenario.sweep.keep == Keep::seeds && !chunks.empty();
-  if (has_rows) {
+  if (scenario.sweep.keep == Keep::seeds && !chunks.empty()) {
     put(seed_rows_file, [&](const Sink& sink) { write_seed_rows(scenario, store, chunks, sink); });
     std::ifstream csv(target / seed_rows_file);
     put_arrays(seed_rows_file, csv);
+    report.written = {seed_rows_schema(scenario)};
   }
-  print(fmt::format("{} tables written to {}\n", tables.size() + std::size_t(has_rows), target.string()));
+  const std::string described = dump(report.tables_document());
+  put(tables_file, [&](const Sink& sink) { sink(described); });
+  print(fmt::format("{} tables written to {}\n", report.tables.size() + report.written.size(), target.string()));
   return int(Exit::done);
 }
 

@@ -40,7 +40,7 @@ int command_merge(const std::string& out, const std::vector<std::string>& shards
   leave_out_empty(report.tables);
   const std::string document = dump(result_document(scenario, report, started));
   if (!folder.finished()) {
-    put_seed_rows(scenario, store, folder);
+    report.written = put_seed_rows(scenario, store, folder);
     write_run(folder, document, report);
   }
   print(json ? document : fmt::format("{}\nwritten to {}\n", fmt::join(report.summary, "\n"), out));

@@ -91,8 +91,13 @@ std::string table(const std::vector<ClaimResult>& results) {
 }
 
 CsvTable claims_table(const std::vector<ClaimResult>& results) {
-  CsvTable csv("claims.csv", "one row a claim and model; expected: of negative controls; assumptions_hold: 1 or 0",
-               "id,L,S,H,N,gamma,beta,assumptions_hold,verdict,expected,evidence");
+  using enum ColumnType;
+  CsvTable csv({"claims.csv", "what was checked, and the verdicts",
+                joined({{{"id", text}},
+                        alike({"L", "S", "H", "N"}, {"", integer}),
+                        alike({"gamma", "beta"}, {"", number}),
+                        {{"assumptions_hold", integer}, {"verdict", text}, {"expected", text}, {"evidence", text}}}),
+                "one row a claim and model; expected: of negative controls; assumptions_hold: 1 or 0"});
   for (const ClaimResult& result : results) {
     const Model& m = result.model;
     std::string evidence = summary_of(result);
@@ -114,7 +119,8 @@ void write_example(const RunFolder& folder, std::string_view scenario_name, Prog
   const Report report = run_scenario(scenario, context);
   const std::filesystem::path place = std::filesystem::path("examples") / scenario_name;
   folder.write(place / "scenario.toml", write_scenario(scenario));
-  for (const CsvTable& csv : report.tables) folder.write(place / csv.name, csv.text);
+  for (const CsvTable& csv : report.tables) folder.write(place / csv.name(), csv.text);
+  folder.write(place / tables_file, dump(report.tables_document()));
   if (!report.certificate.is_null()) folder.write(place / "certificate.json", dump(report.certificate));
   folder.write(place / "result.json", dump({{"kind", scenario.kind->name},
                                             {"verdict", report.verdict()},
@@ -179,7 +185,8 @@ int command_verify(const std::string& what, const CommandOptions& options) {
       const CsvTable csv = claims_table(results);
       write_certificates(*folder, results);
       folder->write("scenario.toml", command);
-      folder->write(csv.name, csv.text);
+      folder->write(csv.name(), csv.text);
+      folder->write(tables_file, dump(tables_json({csv.schema})));
       folder->write("result.json", text);
       folder->commit();
     }

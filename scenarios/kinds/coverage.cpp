@@ -20,9 +20,9 @@ Report run_coverage(const Scenario& scenario, RunContext& context) {
   SweepStore store = open_store(scenario, context.folder, context.shard);
   context.progress.begin("coverage", "seeds");
   run_chunks(scenario, store, [&](std::int64_t done, std::int64_t all) { context.progress.update(double(done), double(all)); });
-  if (context.folder) put_seed_rows(scenario, store, *context.folder);
   Report report = coverage_report(scenario, store);
   leave_out_empty(report.tables);
+  if (context.folder) report.written = put_seed_rows(scenario, store, *context.folder);
   return report;
 }
 

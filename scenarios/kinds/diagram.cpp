@@ -72,11 +72,16 @@ Json axis_json(DiagramNumber number, const NumberAxis& axis) {
 }
 
 CsvTable cells_table(const std::vector<DiagramCell>& cells) {
-  CsvTable table("diagram.csv",
-                 "x, y: where the cell was computed; x_low ... y_high: its edges; level: times it was halved; selected, colliding, "
-                 "interior: shares of "
-                 "the seeds (theorem2), colliding among the selected; log10_n_star: of N*(distinct) (n_star)",
-                 "x,y,level,x_low,x_high,y_low,y_high,outcome,selected,colliding,interior,log10_n_star");
+  using enum ColumnType;
+  CsvTable table({"diagram.csv", "a row a cell of the diagram",
+                  joined({alike({"x", "y"}, {"", number}),
+                          {{"level", integer}},
+                          alike({"x_low", "x_high", "y_low", "y_high"}, {"", number}),
+                          {{"outcome", text}},
+                          alike({"selected", "colliding", "interior"},
+                                {"", share, "shares of the seeds (theorem2), colliding among the selected"}),
+                          {{"log10_n_star", number, "of N*(distinct) (n_star)"}}}),
+                  "x, y: where the cell was computed; x_low ... y_high: its edges; level: times it was halved"});
   for (const DiagramCell& c : cells)
     table.row(c.x, c.y, c.level, c.x_low, c.x_high, c.y_low, c.y_high, name(c.outcome), c.selected, c.colliding, c.interior,
               c.log10_n_star);
@@ -84,13 +89,13 @@ CsvTable cells_table(const std::vector<DiagramCell>& cells) {
 }
 
 CsvTable curves_table(const std::vector<CurvePoint>& curve) {
-  CsvTable table(
-      "curves.csv",
-      "at: value on the axis that is not N; n_sufficient: N >= L S above which a bound proves theorem 1, min(N0, N1, N2); n_star: "
-      "N* "
-      "from which on "
-      "distinct patterns are locally stable; n_star_pair: the same of two heads on one offset, the others on offsets of their own",
-      "at,n_sufficient,n_star,n_star_pair");
+  using enum ColumnType;
+  CsvTable table({"curves.csv",
+                  "theory's curves through the diagram, if N is on one of its axes",
+                  {{"at", number, "value on the axis that is not N"},
+                   {"n_sufficient", number, "N >= L S above which a bound proves theorem 1, min(N0, N1, N2)"},
+                   {"n_star", number, "N* from which on distinct patterns are locally stable"},
+                   {"n_star_pair", number, "the same of two heads on one offset, the others on offsets of their own"}}});
   for (const CurvePoint& point : curve) table.row(point.at, point.n_sufficient, point.n_star, point.n_star_pair);
   return table;
 }

@@ -68,17 +68,30 @@ double law_constant(const Scenario& scenario, const FlowResult& flow) {
 
 std::vector<CsvTable> flow_tables(const Scenario& scenario, const FlowResult& flow) {
   const Model& model = scenario.model;
-  CsvTable trajectory(
-      "trajectory.csv",
-      "t: time; loss: nats; residual: largest 1 - p of any gate of the sampled contexts; residual_law: its late-time "
-      "law C / t",
-      "t,loss,residual,residual_law");
-  CsvTable gates("gates.csv", "t: time; branch: K or V; head, offset: from 0; weight: gate average E[p]",
-                 "t,branch,head,offset,weight");
-  CsvTable offsets("offsets.csv", "t: time; static_offsets: exp Ent(E[p]); avg_offsets: E[exp Ent(p)]; both from 1 to S",
-                   "t,branch,head,static_offsets,avg_offsets");
-  CsvTable phases("phases.csv", "t: time; phase: position of the query, from 0; loss: nats; probability, accuracy: of the answer",
-                  "t,phase,loss,probability,accuracy");
+  using enum ColumnType;
+  const Column time_column = {"t", number, "time"}, loss_column = {"loss", number, "", "nats"};
+  CsvTable trajectory({"trajectory.csv",
+                       "the flow at its samples",
+                       {time_column,
+                        loss_column,
+                        {"residual", number, "largest 1 - p of any gate of the sampled contexts"},
+                        {"residual_law", number, "its late-time law C / t"}}});
+  CsvTable gates({"gates.csv", "mean gate weights at each sample of the flow",
+                  joined({{time_column, {"branch", text, "K or V"}},
+                          alike({"head", "offset"}, {"", integer, "from 0"}),
+                          {{"weight", share, "gate average E[p]"}}})});
+  CsvTable offsets({"offsets.csv",
+                    "how many offsets each head's gates spread over, at each sample of the flow",
+                    {time_column,
+                     {"branch", text},
+                     {"head", integer},
+                     {"static_offsets", number, "exp Ent(E[p])"},
+                     {"avg_offsets", number, "E[exp Ent(p)]"}},
+                    "",
+                    "both from 1 to S"});
+  CsvTable phases({"phases.csv", "how well each phase is answered, at the start and at the end of the flow",
+                   joined({{time_column, {"phase", integer, "position of the query, from 0"}, loss_column},
+                           alike({"probability", "accuracy"}, {"", share, "of the answer"})})});
   const double C = law_constant(scenario, flow);
   for (const Sample& sample : flow.samples) {
     trajectory.row(sample.t, sample.loss, sample.residual, sample.t > 0 ? C / sample.t : not_available);

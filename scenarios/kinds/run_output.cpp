@@ -14,7 +14,8 @@ Json result_document(const Scenario& scenario, const Report& report, std::chrono
 }
 
 void write_run(const LiveFolder& folder, const std::string& document, const Report& report) {
-  for (const CsvTable& table : report.tables) folder.write(table.name, table.text);
+  for (const CsvTable& table : report.tables) folder.write(table.name(), table.text);
+  folder.write(tables_file, dump(report.tables_document()));
   if (!report.certificate.is_null()) folder.write("certificate.json", dump(report.certificate));
   folder.write("result.json", document);
 }

@@ -11,7 +11,7 @@ namespace phaselock {
 /// {"kind", "verdict", "model", "results", "provenance"}.
 Json result_document(const Scenario& scenario, const Report& report, std::chrono::steady_clock::time_point started);
 
-/// Tables, certificate and, last, result.json: with it the run is complete.
+/// Tables, what describes them, certificate and, last, result.json: with it the run is complete.
 void write_run(const LiveFolder& folder, const std::string& document, const Report& report);
 
 }  // namespace phaselock

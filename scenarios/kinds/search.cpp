@@ -43,9 +43,10 @@ Json search_json(const Model& model, const SearchResult& found) {
 }
 
 std::vector<CsvTable> search_tables(const Model& model, const SearchResult& found) {
-  CsvTable weights("oracle_weights.csv",
-                   "head, block, offset: from 0; key, value: gate weights of the better optimum of the first context",
-                   "head,block,offset,key,value");
+  using enum ColumnType;
+  CsvTable weights({"oracle_weights.csv", "optimal oracle weights, a row an entry and offset",
+                    joined({alike({"head", "block", "offset"}, {"", integer, "from 0"}),
+                            alike({"key", "value"}, {"", share, "gate weights of the better optimum of the first context"})})});
   const ContextGates best = better_weights(model, found);
   for (int h = 0; h < model.heads; ++h)
     for (int l = 0; l < model.blocks; ++l)
@@ -53,7 +54,9 @@ std::vector<CsvTable> search_tables(const Model& model, const SearchResult& foun
         const std::size_t k = gate_index(model, h, l, r);
         weights.row(h, l, r, std::clamp(best.key[k], 0.0, 1.0), std::clamp(best.value[k], 0.0, 1.0));
       }
-  CsvTable starts("starts.csv", "start: of the continuous search of the first context; loss: nats", "start,loss");
+  CsvTable starts({"starts.csv",
+                   "where each start of the search ended",
+                   {{"start", integer, "of the continuous search of the first context"}, {"loss", number, "", "nats"}}});
   for (std::size_t k = 0; k < found.start_losses.size(); ++k) starts.row(k, found.start_losses[k]);
   return {std::move(weights), std::move(starts)};
 }

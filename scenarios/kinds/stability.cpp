@@ -68,11 +68,15 @@ std::vector<MapRow> stability_map(const Scenario& scenario, const SingleBlock& o
 }
 
 CsvTable map_table(const std::vector<MapRow>& map) {
-  CsvTable table("stability_map.csv",
-                 "N_star: least N from which on the pattern with so many heads on one key offset, the others on offsets of their "
-                 "own if there are "
-                 "enough, is locally stable; low, high: its enclosure; proved: 1 if the enclosure is proved",
-                 "beta,heads,N_star,low,high,proved");
+  using enum ColumnType;
+  CsvTable table({"stability_map.csv", "stability thresholds of selection patterns over beta",
+                  joined({{{"beta", number},
+                           {"heads", integer},
+                           {"N_star", number,
+                            "least N from which on the pattern with so many heads on one key offset, the others on offsets of "
+                            "their own if there are enough, is locally stable"}},
+                          alike({"low", "high"}, {"", number, "its enclosure"}),
+                          {{"proved", integer, "1 if the enclosure is proved"}}})});
   for (const MapRow& row : map)
     for (std::size_t k = 0; k < row.by_heads.size(); ++k) {
       const Threshold& found = row.by_heads[k];

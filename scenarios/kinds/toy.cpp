@@ -54,14 +54,18 @@ ToyRun integrate_toy(const Toy& toy, const Scenario& scenario, ToyPoint start, R
 
 /// Rows of every run, and of the field dp/dt = p (1 - p) dtheta/dt on a grid.
 std::vector<CsvTable> toy_tables(const Toy& toy, const std::vector<ToyRun>& runs) {
-  CsvTable paths(
-      "toy.csv",
-      "run: 0 from the scenario's start, the others from its images under exchange of the heads, of the phases and of both; "
-      "t: time; p1, p2: weight of head 1 and 2 on the first phase",
-      "run,t,p1,p2");
+  using enum ColumnType;
+  CsvTable paths({"toy.csv", "paths of the toy example",
+                  joined({{{"run", integer,
+                            "0 from the scenario's start, the others from its images under exchange of the heads, of the phases "
+                            "and of both"},
+                           {"t", number, "time"}},
+                          alike({"p1", "p2"}, {"", share, "weight of head 1 and 2 on the first phase"})})});
   for (std::size_t k = 0; k < runs.size(); ++k)
     for (const auto& [t, p] : runs[k].path) paths.row(k, t, p[0], p[1]);
-  CsvTable field("toy_field.csv", "p1, p2: weights; dp1, dp2: their velocity under gradient flow of theta", "p1,p2,dp1,dp2");
+  CsvTable field({"toy_field.csv", "the toy example's vector field on a grid",
+                  joined({alike({"p1", "p2"}, {"", share, "weights"}),
+                          alike({"dp1", "dp2"}, {"", number, "their velocity under gradient flow of theta"})})});
   constexpr int cells = 20;
   for (int i = 0; i <= cells; ++i)
     for (int j = 0; j <= cells; ++j) {

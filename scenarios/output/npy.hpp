@@ -1,4 +1,6 @@
 // NumPy .npy files: matrices of float32 or float64, little endian, C or Fortran order, format versions 1 to 3.
+// Own code: Debian 12's one library that reads them, xtensor (load_npy), believes a header's sizes and takes one number type a
+// call.
 #pragma once
 
 #include <Eigen/Core>

@@ -1,7 +1,7 @@
 #include "output/npz.hpp"
 
 #include <fmt/format.h>
-#include <boost/crc.hpp>
+#include <zip.h>
 
 #include <algorithm>
 #include <bit>
@@ -9,11 +9,18 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/interrupt.hpp"
 #include "output/failure.hpp"
+#include "output/new_folders.hpp"
+#include "output/put_file.hpp"
 
 namespace phaselock {
 
@@ -44,25 +51,35 @@ void split(std::string_view line, Cells& cells) {
   cells.push_back(line);
 }
 
-/// Visits the cells of each row of a table's text, from its beginning; the first row is the header.
-template <class Visit>
-void for_each_row(std::istream& csv, Visit visit) {
-  csv.clear();
-  csv.seekg(0);
-  Cells cells;
-  std::size_t columns = 0;
-  bool is_header = true;
-  for (std::string line; std::getline(csv, line);) {
-    if (line.starts_with("#")) continue;
-    check_interrupt();
-    split(line, cells);
-    if (is_header) columns = cells.size();
-    if (cells.size() != columns)
-      throw Failure(Exit::bad_data, fmt::format("a table's row has {} cells, its header {}", cells.size(), columns));
-    visit(cells, is_header);
-    is_header = false;
+/// The rows of a table's text, from its beginning; the first is the header.
+class Rows {
+ public:
+  explicit Rows(std::istream& csv) : csv_(csv) {
+    csv_.clear();
+    csv_.seekg(0);
   }
-}
+
+  /// Moves on to the next row; false after the last.
+  bool next() {
+    do
+      if (!std::getline(csv_, line_)) return false;
+    while (line_.starts_with("#"));
+    check_interrupt();
+    split(line_, cells_);
+    if (columns_ == 0) columns_ = cells_.size();
+    if (cells_.size() != columns_)
+      throw Failure(Exit::bad_data, fmt::format("a table's row has {} cells, its header {}", cells_.size(), columns_));
+    return true;
+  }
+
+  const Cells& cells() const { return cells_; }
+
+ private:
+  std::istream& csv_;
+  std::string line_;
+  Cells cells_;
+  std::size_t columns_ = 0;
+};
 
 /// A column as an array of one axis: what all its cells are, and their bytes.
 class Column {
@@ -114,128 +131,131 @@ class Column {
   std::size_t width_ = 1, length_ = 0;
 };
 
-/// A zip archive of files that are not compressed, dated 1980-01-01, with the 64-bit sizes of format version 4.5.
-class Zip {
+std::vector<Column> read_columns(std::istream& csv) {
+  std::vector<Column> columns;
+  Rows rows(csv);
+  if (rows.next())
+    for (const std::string_view name : rows.cells()) columns.emplace_back(name);
+  while (rows.next())
+    for (std::size_t k = 0; k < columns.size(); ++k) columns[k].note(rows.cells()[k]);
+  return columns;
+}
+
+/// The .npy file of one column as libzip reads it, from first to last byte.
+class ColumnFile {
  public:
-  explicit Zip(const Sink& sink) : sink_(sink) {}
+  ColumnFile(std::istream& csv, std::size_t index, const Column& column) : csv_(csv), index_(index), column_(column) {}
 
-  /// A file's bytes are to follow, by put().
-  void begin(const std::string& name, std::uint64_t size, std::uint32_t crc) {
-    const std::uint64_t at = at_;
-    std::string local;
-    append(local, std::uint32_t(0x04034b50));
-    add_facts(local, name, crc, 20);
-    local += name;
-    add_sizes(local, 16, size);
-    put(local);
-    append(directory_, std::uint32_t(0x02014b50));
-    append(directory_, version);  // made by
-    add_facts(directory_, name, crc, 28);
-    append(directory_, std::uint16_t(0));  // comment
-    append(directory_, std::uint16_t(0));  // disk
-    append(directory_, std::uint16_t(0));  // attributes
-    append(directory_, std::uint32_t(0));
-    append(directory_, elsewhere);  // where its local header is
-    directory_ += name;
-    add_sizes(directory_, 24, size);
-    append(directory_, at);
-    ++files_;
+  /// What libzip asks of a source of bytes; `self` is a ColumnFile. Nothing is thrown through libzip: failed() has it then.
+  static zip_int64_t answer(void* self, void* data, zip_uint64_t length, zip_source_cmd_t command) {
+    ColumnFile& file = *static_cast<ColumnFile*>(self);
+    try {
+      return file.answer(data, length, command);
+    } catch (...) {
+      file.failed_ = std::current_exception();
+      zip_error_set(&file.error_, ZIP_ER_READ, 0);
+      return -1;
+    }
   }
 
-  void put(std::string_view bytes) {
-    sink_(bytes);
-    at_ += bytes.size();
-  }
-
-  void finish() {
-    const std::uint64_t directory_at = at_, directory_size = directory_.size();
-    put(directory_);
-    const std::uint64_t end_at = at_;
-    std::string end;
-    append(end, std::uint32_t(0x06064b50));
-    append(end, std::uint64_t(44));  // bytes that follow of this record
-    append(end, version);            // made by
-    append(end, version);            // needed
-    append(end, std::uint64_t(0));   // disks
-    append(end, files_);
-    append(end, files_);
-    append(end, directory_size);
-    append(end, directory_at);
-    append(end, std::uint32_t(0x07064b50));
-    append(end, std::uint32_t(0));
-    append(end, end_at);
-    append(end, std::uint32_t(1));
-    append(end, std::uint32_t(0x06054b50));
-    append(end, std::uint32_t(0));  // disks
-    append(end, elsewhere);         // files, twice in 16 bits
-    append(end, elsewhere);
-    append(end, elsewhere);
-    append(end, std::uint16_t(0));
-    put(end);
-  }
+  const std::exception_ptr& failed() const { return failed_; }
 
  private:
-  static constexpr std::uint16_t version = 45;
-  static constexpr std::uint32_t elsewhere = 0xffffffff;  ///< the value is in the 64-bit field
-
-  static void add_facts(std::string& out, const std::string& name, std::uint32_t crc, std::uint16_t extra) {
-    append(out, version);                                                 // needed
-    append(out, std::uint32_t(0));                                        // flags, stored without compression
-    append(out, std::uint32_t(((1980 - 1980) << 9 | 1 << 5 | 1) << 16));  // time and date
-    append(out, crc);
-    append(out, elsewhere);  // sizes, compressed and not
-    append(out, elsewhere);
-    append(out, std::uint16_t(name.size()));
-    append(out, extra);
+  zip_int64_t answer(void* data, zip_uint64_t length, zip_source_cmd_t command) {
+    switch (command) {
+      case ZIP_SOURCE_SUPPORTS:
+        return zip_source_make_command_bitmap(ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE, ZIP_SOURCE_STAT, ZIP_SOURCE_ERROR,
+                                              ZIP_SOURCE_FREE, -1);
+      case ZIP_SOURCE_STAT: {
+        auto& facts = *static_cast<zip_stat_t*>(data);
+        zip_stat_init(&facts);
+        facts.size = column_.size();
+        facts.valid = ZIP_STAT_SIZE;
+        return sizeof facts;
+      }
+      case ZIP_SOURCE_OPEN:
+        rows_.emplace(csv_).next();
+        bytes_ = column_.header();
+        given_ = 0;
+        return 0;
+      case ZIP_SOURCE_READ:
+        return zip_int64_t(read(static_cast<char*>(data), length));
+      case ZIP_SOURCE_CLOSE:
+      case ZIP_SOURCE_FREE:
+        return 0;
+      case ZIP_SOURCE_ERROR:
+        return zip_error_to_data(&error_, data, length);
+      default:
+        zip_error_set(&error_, ZIP_ER_OPNOTSUPP, 0);
+        return -1;
+    }
   }
 
-  /// The start of the extra field with 64-bit values, of `bytes` bytes.
-  static void add_sizes(std::string& out, std::uint16_t bytes, std::uint64_t size) {
-    append(out, std::uint16_t(1));
-    append(out, bytes);
-    append(out, size);
-    append(out, size);
+  std::size_t read(char* to, std::size_t length) {
+    if (bytes_.size() - given_ < length) {
+      bytes_.erase(0, std::exchange(given_, 0));
+      while (bytes_.size() < length && rows_->next()) column_.encode(rows_->cells()[index_], bytes_);
+    }
+    const std::size_t count = bytes_.copy(to, length, given_);
+    given_ += count;
+    return count;
   }
 
-  const Sink& sink_;
-  std::string directory_;
-  std::uint64_t files_ = 0, at_ = 0;
+  std::istream& csv_;
+  std::size_t index_;
+  const Column& column_;
+  std::optional<Rows> rows_;
+  std::string bytes_;      ///< encoded, of which
+  std::size_t given_ = 0;  ///< so many are handed over
+  zip_error_t error_{};
+  std::exception_ptr failed_;
 };
+
+struct Discard {
+  void operator()(zip_t* archive) const { zip_discard(archive); }
+};
+using Archive = std::unique_ptr<zip_t, Discard>;
+
+Failure zip_failure(const std::filesystem::path& path, zip_error_t& error) {
+  const bool of_system = zip_error_system_type(&error) == ZIP_ET_SYS;
+  return cannot_write(path, of_system ? std::strerror(zip_error_code_system(&error)) : zip_error_strerror(&error));
+}
+
+Archive new_archive(const std::filesystem::path& path, const std::filesystem::path& partial) {
+  int code = 0;
+  Archive archive(zip_open(partial.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code));
+  if (archive) return archive;
+  zip_error_t error;
+  zip_error_init_with_code(&error, code);
+  throw zip_failure(path, error);
+}
+
+/// Adds a file, stored without compression and dated 1980-01-01.
+void add(zip_t* archive, const std::string& name, ColumnFile& file, const std::filesystem::path& path) {
+  constexpr zip_uint16_t midnight = 0, first_day = 1 << 5 | 1;
+  zip_source_t* source = zip_source_function(archive, ColumnFile::answer, &file);
+  const zip_int64_t index = source ? zip_file_add(archive, name.c_str(), source, ZIP_FL_ENC_UTF_8) : -1;
+  if (source && index < 0) zip_source_free(source);
+  if (index < 0 || zip_set_file_compression(archive, zip_uint64_t(index), ZIP_CM_STORE, 0) != 0 ||
+      zip_file_set_dostime(archive, zip_uint64_t(index), midnight, first_day, 0) != 0)
+    throw zip_failure(path, *zip_get_error(archive));
+}
 
 }  // namespace
 
-void write_npz(std::istream& csv, const Sink& sink) {
-  constexpr std::size_t piece = 1 << 20;
-  std::vector<Column> columns;
-  for_each_row(csv, [&](const Cells& cells, bool is_header) {
-    for (std::size_t k = 0; k < cells.size(); ++k)
-      if (is_header)
-        columns.emplace_back(cells[k]);
-      else
-        columns[k].note(cells[k]);
-  });
-  std::vector<boost::crc_32_type> sums(columns.size());
-  std::string bytes;
-  for_each_row(csv, [&](const Cells& cells, bool is_header) {
-    for (std::size_t k = 0; k < cells.size(); ++k) {
-      bytes = is_header ? columns[k].header() : "";
-      if (!is_header) columns[k].encode(cells[k], bytes);
-      sums[k].process_bytes(bytes.data(), bytes.size());
-    }
-  });
-  Zip zip(sink);
-  for (std::size_t k = 0; k < columns.size(); ++k) {
-    zip.begin(columns[k].file(), columns[k].size(), sums[k].checksum());
-    bytes = columns[k].header();
-    for_each_row(csv, [&](const Cells& cells, bool is_header) {
-      if (!is_header) columns[k].encode(cells[k], bytes);
-      if (bytes.size() < piece) return;
-      zip.put(bytes);
-      bytes.clear();
-    });
-    zip.put(bytes);
+void put_npz(const std::filesystem::path& path, const std::filesystem::path& partial, std::istream& csv) {
+  const std::vector<Column> columns = read_columns(csv);
+  std::deque<ColumnFile> files;  // where they are must not change
+  Archive archive = new_archive(path, partial);
+  for (std::size_t k = 0; k < columns.size(); ++k)
+    add(archive.get(), columns[k].file(), files.emplace_back(csv, k, columns[k]), path);
+  if (zip_close(archive.get()) != 0) {
+    for (const ColumnFile& file : files)
+      if (file.failed()) std::rethrow_exception(file.failed());
+    throw zip_failure(path, *zip_get_error(archive.get()));
   }
-  zip.finish();
+  (void)archive.release();  // closed
+  put_written(path, partial);
 }
 
 }  // namespace phaselock

@@ -1,4 +1,5 @@
 // Progress of long work on standard error: a bar with rate and time left on a terminal, plain lines elsewhere.
+// Own code: Debian 12 has no C++ library of progress bars.
 #pragma once
 
 #include <chrono>

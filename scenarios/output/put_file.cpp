@@ -31,8 +31,8 @@ bool sync_folder(const fs::path& folder) {
 /// A file under construction; it is removed unless put in place. Failures name `path`, where it is to be.
 class PartialFile {
  public:
-  PartialFile(const fs::path& path, const fs::path& partial)
-      : path_(path), partial_(partial), file_(partial, O_WRONLY | O_CREAT | O_TRUNC) {
+  PartialFile(const fs::path& path, const fs::path& partial, int more_flags)
+      : path_(path), partial_(partial), file_(partial, O_WRONLY | more_flags) {
     if (!file_) fail();
   }
   ~PartialFile() {
@@ -71,7 +71,7 @@ void put_file(const fs::path& path, const fs::path& partial, const Produce& prod
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
   if (error) throw cannot_write(path, error.message());
-  PartialFile file(path, partial);
+  PartialFile file(path, partial, O_CREAT | O_TRUNC);
   produce([&](std::string_view text) { file.append(text); });
   file.put_in_place();
 }
@@ -79,5 +79,7 @@ void put_file(const fs::path& path, const fs::path& partial, const Produce& prod
 void put_file(const fs::path& path, const fs::path& partial, const std::string& text) {
   put_file(path, partial, [&](const Sink& sink) { sink(text); });
 }
+
+void put_written(const fs::path& path, const fs::path& partial) { PartialFile(path, partial, 0).put_in_place(); }
 
 }  // namespace phaselock

@@ -17,4 +17,7 @@ using Produce = std::function<void(const Sink&)>;
 void put_file(const std::filesystem::path& path, const std::filesystem::path& partial, const Produce& produce);
 void put_file(const std::filesystem::path& path, const std::filesystem::path& partial, const std::string& text);
 
+/// Puts in place what a library has written to `partial`; it is gone if that fails. Throws Failure (cannot_write).
+void put_written(const std::filesystem::path& path, const std::filesystem::path& partial);
+
 }  // namespace phaselock

@@ -2,6 +2,12 @@
 
 namespace phaselock {
 
+Json Report::tables_document() const {
+  std::vector<TableSchema> all = written;
+  for (const CsvTable& table : tables) all.push_back(table.schema);
+  return tables_json(all);
+}
+
 std::string model_text(const Model& model) {
   return fmt::format("L = {}, S = {}, H = {}, N = {}, gamma = {}, beta = {}", model.blocks, model.positions, model.heads,
                      model.vocabulary, model.gamma, model.beta);

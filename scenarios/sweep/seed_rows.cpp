@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "model/interrupt.hpp"
-#include "output/report.hpp"
 #include "schema/sweep_axes.hpp"
 #include "sweep/sweep.hpp"
 
@@ -30,15 +29,27 @@ void check_row(const StoredSeed& seed, int heads, const std::string& store) {
 
 }  // namespace
 
+TableSchema seed_rows_schema(const Scenario& scenario) {
+  using enum ColumnType;
+  TableSchema schema = {seed_rows_file,
+                        "a row a seed",
+                        {{"cell", integer},
+                         {"seed", integer, "of the start"},
+                         {"outcome", text, "of the flow"},
+                         {"t", number, "time reached"},
+                         {"escape", number, "time at which it left the saddle"},
+                         {"residual", number, "largest 1 - p"},
+                         {"certified", integer, "inside a proved trapping box"}},
+                        "",
+                        "head0, ...: key offset of each head, -1 where none, empty in cells of fewer"};
+  const int heads = most_heads(scenario);
+  for (int h = 0; h < heads; ++h) schema.columns.push_back({fmt::format("head{}", h), integer});
+  return schema;
+}
+
 void write_seed_rows(const Scenario& scenario, const SweepStore& store, std::span<const Chunk> chunks, const Sink& sink) {
   const int heads = most_heads(scenario);
-  std::string header = "cell,seed,outcome,t,escape,residual,certified";
-  for (int h = 0; h < heads; ++h) header += fmt::format(",head{}", h);
-  CsvTable table(
-      seed_rows_file,
-      "seed: of the start; outcome: of the flow; t: time reached; escape: time at which it left the saddle; residual: largest "
-      "1 - p; certified: inside a proved trapping box; head0, ...: key offset of each head, -1 where none, empty in cells of fewer",
-      header);
+  CsvTable table(seed_rows_schema(scenario));
   for (const Chunk& chunk : chunks) {
     check_interrupt();
     store.for_each_seed(chunk, [&](const StoredSeed& seed) {
@@ -52,11 +63,12 @@ void write_seed_rows(const Scenario& scenario, const SweepStore& store, std::spa
   }
 }
 
-void put_seed_rows(const Scenario& scenario, const SweepStore& store, const LiveFolder& folder) {
-  if (scenario.sweep.keep != Keep::seeds) return;
+std::vector<TableSchema> put_seed_rows(const Scenario& scenario, const SweepStore& store, const LiveFolder& folder) {
+  if (scenario.sweep.keep != Keep::seeds) return {};
   const std::vector<Chunk> chunks = stored_chunks(scenario, store);
-  if (chunks.empty()) return;
+  if (chunks.empty()) return {};
   folder.write(seed_rows_file, [&](const Sink& sink) { write_seed_rows(scenario, store, chunks, sink); });
+  return {seed_rows_schema(scenario)};
 }
 
 }  // namespace phaselock

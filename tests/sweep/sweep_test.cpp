@@ -422,7 +422,7 @@ TEST_SUITE("fast") {
     CHECK(report.results["cells"][0]["escape_time_median"]["estimate"] == 0.0);
     CHECK(report.results["cells"][1]["escape_time_median"]["estimate"] > 100.0);
     const auto law =
-        std::find_if(report.tables.begin(), report.tables.end(), [](const auto& t) { return t.name == "escape_law.csv"; });
+        std::find_if(report.tables.begin(), report.tables.end(), [](const auto& t) { return t.name() == "escape_law.csv"; });
     REQUIRE(law != report.tables.end());
     CHECK(law->text.find("\n1,2,1,0.5,") != std::string::npos);
     CHECK(law->text.find("\n0,") == std::string::npos);
@@ -482,20 +482,43 @@ TEST_SUITE("fast") {
     CHECK(std::count(pieces[1].begin(), pieces[1].end(), ',') == 2 * 9);
   }
 
-  TEST_CASE("NumPy reads an archive of a table") {
-    CsvTable csv("a.csv", "x: none", "x,y,z");
+  TEST_CASE("NumPy reads an archive of a table; the same table gives the same bytes") {
+    CsvTable csv({"a.csv", "", {{"x", ColumnType::number}, {"y", ColumnType::integer}, {"z", ColumnType::text}}});
     csv.row(0.1, 3, "selected");
     csv.row(NAN, -4, "interior");
     const TempFolder folder;
     std::istringstream text(csv.text);
-    std::string archive;
-    write_npz(text, [&](std::string_view piece) { archive += piece; });
-    folder.write("a.npz", archive);
+    put_npz(folder / "a.npz", folder / ".partial", text);
+    CHECK(folder.listing() == std::set<std::string>{"a.npz"});
+    const std::string archive = slurp(folder / "a.npz");
+    put_npz(folder / "a.npz", folder / ".partial", text);
+    CHECK(slurp(folder / "a.npz") == archive);
     const Outcome outcome = run({test::paths::python, "-c",
                                  "import numpy as np; a = np.load('a.npz'); print(a['x'].tolist(), a['y'].tolist(), "
                                  "a['z'].tolist(), a['y'].dtype, len(a.files))"},
                                 folder.path());
     CHECK(outcome.out == "[0.1, nan] [3, -4] ['selected', 'interior'] int64 3\n");
+  }
+
+  TEST_CASE("columns of an archive are those of the table, also where rows are many or wide") {
+    std::string csv = "# \nshort,wide\n";
+    for (int k = 0; k < 3000; ++k) csv += std::to_string(k) + "," + std::string(k == 2000 ? 500 : 1, 'a') + "\n";
+    const TempFolder folder;
+    std::istringstream text(csv);
+    put_npz(folder / "a.npz", folder / ".partial", text);
+    const Outcome outcome = run({test::paths::python, "-c",
+                                 "import numpy as np; a = np.load('a.npz'); n = np.arange(3000); print((a['short'] == n).all(), "
+                                 "(np.char.str_len(a['wide']) == np.where(n == 2000, 500, 1)).all())"},
+                                folder.path());
+    CHECK(outcome.out == "True True\n");
+  }
+
+  TEST_CASE("no archive, nor what it was to be, is left of a damaged table") {
+    const TempFolder folder;
+    std::istringstream text("x,y\n1,2\n3\n");
+    CHECK_THROWS_AS(put_npz(folder / "a.npz", folder / ".partial", text), Failure);
+    CHECK_THROWS_AS(put_npz(folder / "none/a.npz", folder / "none/.partial", text = std::istringstream("x\n1\n")), Failure);
+    CHECK(folder.listing().empty());
   }
 }
 

@@ -4,9 +4,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from page import DARK, GUIDE, legend_below, new_page
-from run_folder import Run
-from tables import Table
+from lib.page import DARK, GUIDE, legend_below, new_page
+from lib.run_folder import Run
+from lib.tables import Table
 
 PATH = {"color": DARK, "linewidth": 1.5}
 START = {"marker": "o", "markersize": 5, "markerfacecolor": "white", "markeredgecolor": "black", "linestyle": ""}

@@ -2,10 +2,10 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from page import GUIDE, legend_below, legend_shape, new_page
-from run_folder import Run
-from sweep import NUMBERS, cell_texts, cells_of, draw_estimates, draw_interval, grid_of, is_logarithmic, varied
-from tables import Table
+from lib.page import GUIDE, legend_below, legend_shape, new_page
+from lib.run_folder import Run
+from lib.sweep import NUMBERS, cell_texts, cells_of, draw_estimates, draw_interval, grid_of, is_logarithmic, varied
+from lib.tables import Table
 
 MOST_CELLS = 40
 

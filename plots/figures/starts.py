@@ -3,8 +3,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from page import DARK, new_page
-from run_folder import Run
+from lib.page import DARK, new_page
+from lib.run_folder import Run
 
 
 def draw(run: Run) -> Figure | None:

@@ -7,9 +7,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from page import DARK, LIGHT, legend_below, new_page
-from run_folder import Run
-from tables import Table
+from lib.page import DARK, LIGHT, legend_below, new_page
+from lib.run_folder import Run
+from lib.tables import Table
 
 SHARE = {"facecolor": LIGHT, "edgecolor": DARK, "hatch": "...."}
 INTERVAL = {"ecolor": "black", "elinewidth": 1.1, "capthick": 1.1, "fmt": "none", "zorder": 5}

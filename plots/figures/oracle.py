@@ -3,9 +3,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from page import head_grid, head_panels, new_page
-from run_folder import Run
-from tables import Table
+from lib.page import head_grid, head_panels, new_page
+from lib.run_folder import Run
+from lib.tables import Table
 
 ANNOTATED_CELLS = 64  # larger maps carry no numbers
 

@@ -3,7 +3,7 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tables import Malformed, Table, read_tables
+from lib.tables import Malformed, Tables
 
 # Scenario key of each model number, and the symbol the title shows for it.
 SYMBOLS = {"blocks": "$L$", "positions": "$S$", "heads": "$H$", "vocabulary": "$N$",
@@ -15,7 +15,7 @@ class Run:
     """One folder of tables. `name` is empty for the run folder itself, else the example's name."""
 
     name: str
-    tables: dict[str, Table]
+    tables: Tables
     kind: str = ""
     model: dict[str, float] = field(default_factory=dict)
     results: dict = field(default_factory=dict)
@@ -82,7 +82,7 @@ def read_run(folder: Path, name: str) -> Run:
     result, beside = read_json(folder / "result.json"), read_json(folder / "model.json")
     model = read_model(folder / "result.json", result) or read_model(folder / "model.json", beside)
     results = result.get("results")
-    return Run(name=name, tables=read_tables(folder), kind=str(result.get("kind") or ""), model=model,
+    return Run(name=name, tables=Tables(folder), kind=str(result.get("kind") or ""), model=model,
                results=results if isinstance(results, dict) else {})
 
 

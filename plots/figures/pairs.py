@@ -2,8 +2,8 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from page import new_page
-from run_folder import Run
+from lib.page import new_page
+from lib.run_folder import Run
 
 MOST_WRITTEN = 10  # offsets up to which each share is written into its place
 

@@ -2,9 +2,9 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from page import GUIDE, legend_below, legend_shape, new_page, plain_decades, series_style, spaced_marks
-from run_folder import Run
-from tables import Table
+from lib.page import GUIDE, legend_below, legend_shape, new_page, plain_decades, series_style, spaced_marks
+from lib.run_folder import Run
+from lib.tables import Table
 
 
 def label(heads: int) -> str:

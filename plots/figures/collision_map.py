@@ -4,10 +4,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from page import DASHES, legend_below, new_page
-from run_folder import Run
-from sweep import NUMBERS, cells_of, grid_of, is_logarithmic, number_axis, number_text
-from tables import Table
+from lib.page import DASHES, legend_below, new_page
+from lib.run_folder import Run
+from lib.sweep import NUMBERS, cells_of, grid_of, is_logarithmic, number_axis, number_text
+from lib.tables import Table
 
 # Column of cells.csv, dashes, marker and name of each threshold.
 THRESHOLDS = (("n_star_distinct", DASHES[0], "o", "$N^*$ all distinct"),

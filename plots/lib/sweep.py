@@ -6,9 +6,9 @@ from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 
-from page import plain_decades, series_style
-from run_folder import Run
-from tables import Table
+from lib.page import plain_decades, series_style
+from lib.run_folder import Run
+from lib.tables import Table
 
 # Symbol and label of the axes that are numbers.
 NUMBERS = {"model.vocabulary": ("N", "vocabulary $N$ (tokens)"), "model.beta": (r"\beta", r"scale of the logits $\beta$"),

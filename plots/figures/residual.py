@@ -4,9 +4,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from page import DARK, TIME_LABEL, new_page, plain_decades, spaced_marks, time_axis
-from run_folder import Run
-from tables import Table
+from lib.page import DARK, TIME_LABEL, new_page, plain_decades, spaced_marks, time_axis
+from lib.run_folder import Run
+from lib.tables import Table
 
 MEASURED = {"color": DARK, "linewidth": 1.6, "marker": "o", "markersize": 3.4, "markerfacecolor": "white"}
 LAW = {"color": "0.35", "linewidth": 1.3, "linestyle": (0, (5, 2))}

@@ -5,10 +5,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from page import DARK, MIDDLE, legend_below, new_page
-from run_folder import Run
-from sweep import COORDINATION, cell_texts, cells_of, varied
-from tables import Table
+from lib.page import DARK, MIDDLE, legend_below, new_page
+from lib.run_folder import Run
+from lib.sweep import COORDINATION, cell_texts, cells_of, varied
+from lib.tables import Table
 
 # Face and hatch of each end of a seed, in order of the bar.
 ENDS = (("selected, all distinct", MIDDLE, ""), ("selected, some collide", "#d4dde8", "...."),

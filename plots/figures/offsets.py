@@ -7,9 +7,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
-from page import GUIDE, legend_below, legend_shape, new_page, series_style, spaced_marks
-from run_folder import Run
-from tables import BRANCHES, Table
+from lib.page import GUIDE, legend_below, legend_shape, new_page, series_style, spaced_marks
+from lib.run_folder import Run
+from lib.tables import BRANCHES, Table
 
 NAMES = {"K": "key gates (K)", "V": "value gates (V)"}
 

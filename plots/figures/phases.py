@@ -7,9 +7,9 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
-from page import DARK, LIGHT, label_ends, legend_below, legend_shape, new_page
-from run_folder import Run
-from tables import Table
+from lib.page import DARK, LIGHT, label_ends, legend_below, legend_shape, new_page
+from lib.run_folder import Run
+from lib.tables import Table
 
 FIRST = {"facecolor": LIGHT, "edgecolor": DARK, "hatch": "////"}
 LAST = {"facecolor": "#4a6a97", "edgecolor": DARK}

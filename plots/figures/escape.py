@@ -6,10 +6,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-from page import DARK, GUIDE, LIGHT, MARKERS, legend_below, new_page, plain_decades
-from run_folder import Run
-from sweep import cell_texts, number_text
-from tables import Table
+from lib.page import DARK, GUIDE, LIGHT, MARKERS, legend_below, new_page, plain_decades
+from lib.run_folder import Run
+from lib.sweep import cell_texts, number_text
+from lib.tables import Table
 
 MOST_CELLS = 30
 ROW_INCHES, DENSE_ROW_INCHES = 0.30, 0.22

@@ -1,9 +1,9 @@
 """How often the flow of linear gates and the static flow from the same start select the same."""
 from matplotlib.figure import Figure
 
-from page import legend_below, legend_shape, new_page
-from run_folder import Run
-from sweep import cells_of, draw_estimates, grid_of
+from lib.page import legend_below, legend_shape, new_page
+from lib.run_folder import Run
+from lib.sweep import cells_of, draw_estimates, grid_of
 
 
 def draw(run: Run) -> Figure | None:

@@ -4,10 +4,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from page import (GUIDE, TIME_LABEL, head_grid, head_panels, label_ends, legend_below, legend_shape, new_page,
-                  series_style, spaced_marks, time_axis)
-from run_folder import Run
-from tables import BRANCHES, Table
+from lib.page import (GUIDE, TIME_LABEL, head_grid, head_panels, label_ends, legend_below, legend_shape, new_page,
+                      series_style, spaced_marks, time_axis)
+from lib.run_folder import Run
+from lib.tables import BRANCHES, Table
 
 
 def labelled_above(offsets: int) -> float:

@@ -6,9 +6,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from page import legend_below, legend_shape, new_page, plain_decades
-from run_folder import Run
-from tables import Table
+from lib.page import legend_below, legend_shape, new_page, plain_decades
+from lib.run_folder import Run
+from lib.tables import Table
 
 LABELS = {"N": "vocabulary $N$ (tokens)", "beta": r"scale of the logits $\beta$", "rho": r"radius of the start $\rho$",
           "H": "heads $H$", "S": "tokens of a block $S$", "gamma": r"scale of the scores $\gamma$",

@@ -3,10 +3,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from page import legend_below, legend_shape, new_page
-from run_folder import Run
-from sweep import COORDINATION, cells_of, draw_estimates, grid_of, line_levels
-from tables import Table
+from lib.page import legend_below, legend_shape, new_page
+from lib.run_folder import Run
+from lib.sweep import COORDINATION, cells_of, draw_estimates, grid_of, line_levels
+from lib.tables import Table
 
 LAW = {"color": "black", "linestyle": (0, (2.5, 1)), "linewidth": 1.2, "zorder": 1.5}
 
