@@ -42,7 +42,7 @@ constexpr Key keys[] = {
     key<&S::initial, &InitialKeys::radius>("initial.radius",
                                            "rho, of the ball of initial parameters; below 1e-14 rounding would decide")
         .by_factors()
-        .in(sizes(1e-14L, 1e6L))
+        .in(sizes(1e-14, 1e6))
         .only(draws_start, drawn),
     key<&S::initial, &InitialKeys::seed>("initial.seed", "of the initial parameters").in(seeds).only(draws_start, drawn),
     key<&S::initial, &InitialKeys::file>("initial.file", ".json, {\"bias\": [2][H][S]} or {\"tables\": [2][H][S][N]}"),
@@ -59,7 +59,7 @@ constexpr Key keys[] = {
     key<&S::flow, &FlowKeys::residual>("flow.residual", "largest 1 - p of a selection").in(positive(0.5L)),
     key<&S::flow, &FlowKeys::save_at>("flow.save_at", "times whose states are kept").in(positive(last_time)),
     key<&S::flow, &FlowKeys::rtol>("flow.rtol", "relative error of a step").in(sizes(1e-14, 0.1)),
-    key<&S::flow, &FlowKeys::atol>("flow.atol", "absolute error of a step").in(positive(0.1L)),
+    key<&S::flow, &FlowKeys::atol>("flow.atol", "absolute error of a step").in(positive(0.1)),
     key<&S::flow, &FlowKeys::max_steps>("flow.max_steps", "attempted steps of a flow").in(sizes(1)),
 
     key<&S::sweep, &SweepKeys::seeds>("sweep.seeds", "number of flows").in(sizes(1)),

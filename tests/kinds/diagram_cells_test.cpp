@@ -174,6 +174,40 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("beside an axis with a cell for each whole number, cells are halved along the other axis where outcomes change on it") {
+    DiagramOptions options;
+    options.scenario.model = {4, 5, 1, 100, 1.0, 1.0};
+    options.what = DiagramQuestion::n_star;
+    options.cells = 8;
+    const NumberAxis heads = axis("model.heads", 1, 4), beta = axis("model.beta", 1.0, 20.0);
+    for (const bool swapped : {false, true}) {
+      options.x = swapped ? beta : heads;
+      options.y = swapped ? heads : beta;
+      options.refine = 0;
+      const auto whole = compute_diagram(options);
+      REQUIRE(whole.size() == 32);
+      const auto along = [&](const DiagramCell& c) {
+        return swapped ? std::pair(c.x_low, c.x_high) : std::pair(c.y_low, c.y_high);
+      };
+      const auto head = [&](const DiagramCell& c) { return swapped ? c.y : c.x; };
+      std::size_t halved = 0, differ_across = 0;
+      for (const DiagramCell& a : whole) {
+        bool at_boundary = false, across = false;
+        for (const DiagramCell& b : whole) {
+          const bool touch = along(a).first == along(b).second || along(a).second == along(b).first;
+          at_boundary = at_boundary || (touch && head(a) == head(b) && a.outcome != b.outcome);
+          across = across || (along(a) == along(b) && std::abs(head(a) - head(b)) == 1.0 && a.outcome != b.outcome);
+        }
+        halved += at_boundary;
+        differ_across += across && !at_boundary;
+      }
+      CHECK(halved > 0);
+      CHECK(differ_across > 0);
+      options.refine = 1;
+      CHECK(compute_diagram(options).size() == whole.size() + halved);
+    }
+  }
+
   TEST_CASE("whole numbers have a cell each, and N* of models out of scope is not shown") {
     DiagramOptions options;
     options.scenario.model = {4, 4, 1, 100, 1.0, 12.0};
