@@ -247,10 +247,11 @@ std::vector<CurvePoint> diagram_curves(const DiagramOptions& options, int points
     const double at = scale.can_halve() ? scale.at(double(k) / (points - 1)) : scale.representative((k + 0.5) / scale.cells());
     Scenario point = options.scenario;
     put_number(*other.key, at, point);
-    if (!in_scope(point.model, false)) continue;
-    const double sufficient = std::min({sufficient_n0(point.model), sufficient_n1(point.model), sufficient_n2(point.model)});
-    curve.push_back({at, std::max(sufficient, double(point.model.slots())), necessary_n_star(point.model),
-                     point.model.heads > 1 ? pattern_threshold(point.model, collision_pattern(point.model, 2)).n_star : NAN});
+    const SingleBlock model = require_single_block(point.model);
+    if (!in_scope(model, false)) continue;
+    const double sufficient = std::min({sufficient_n0(model), sufficient_n1(model), sufficient_n2(model)});
+    curve.push_back({at, std::max(sufficient, double(model.slots())), necessary_n_star(model),
+                     model.heads > 1 ? pattern_threshold(model, collision_pattern(model, 2)).n_star : NAN});
   }
   return curve;
 }

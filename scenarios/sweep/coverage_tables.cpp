@@ -15,7 +15,7 @@ namespace {
 
 /// A column of the values of a scenario key, which tells its meaning.
 Column key_column(std::string name, std::string_view path) {
-  const Key& key = *find_key(path);
+  const Key& key = shared_key(path);
   Scenario any;
   const ValuePlace place = key.place(any);
   const bool is_integer = std::holds_alternative<int*>(place) || std::holds_alternative<std::int64_t*>(place) ||
