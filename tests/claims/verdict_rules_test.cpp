@@ -13,7 +13,7 @@ using namespace phaselock;
 
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 ClaimResult result_of(Verdict verdict, bool assumptions_hold = true, std::optional<std::string> expected = {}) {
   return {.id = "any",
@@ -149,7 +149,7 @@ TEST_SUITE("fast") {
     CHECK(judge_late_time({0.9899, 1.0}) == Verdict::refuted);
     CHECK(judge_late_time({1.0, 1.0101}) == Verdict::refuted);
     CHECK(judge_late_time({0.5, 1.5}) == Verdict::refuted);
-    CHECK(judge_late_time({1.0, nan}) == Verdict::refuted);
+    CHECK(judge_late_time({1.0, not_a_number}) == Verdict::refuted);
   }
 
   TEST_CASE("distinctness: what deviates refutes, what doubles cannot tell is undecided, only a complete enumeration proves") {
@@ -187,7 +187,7 @@ TEST_SUITE("fast") {
     }
     CHECK(judge_toy_rates({1.0, 2.0}, {1.0, 2.0}) == Verdict::refuted);
     CHECK(judge_toy_rates({1.0, 1.0}, {1.0, 1.0}) == Verdict::refuted);
-    CHECK(judge_toy_rates({nan, 1.0}, predicted) == Verdict::refuted);
+    CHECK(judge_toy_rates({not_a_number, 1.0}, predicted) == Verdict::refuted);
   }
 
   TEST_CASE("toy endpoints: the losses refute, the share supports, too few sharp starts do neither") {
@@ -254,7 +254,7 @@ TEST_SUITE("fast") {
     CHECK(changed([](FlowResult& f) { f.outcome = FlowOutcome::undecided; }));
     CHECK_FALSE(changed([](FlowResult& f) { f.outcome = FlowOutcome::not_finite; }));
     CHECK_FALSE(changed([](FlowResult& f) { f.residual_all = 0.01; }));
-    CHECK_FALSE(changed([](FlowResult& f) { f.residual_all = nan; }));
+    CHECK_FALSE(changed([](FlowResult& f) { f.residual_all = not_a_number; }));
     CHECK_FALSE(changed([](FlowResult& f) { f.gates.selection[1] = -1; }));
     CHECK_FALSE(changed([](FlowResult& f) { f.gates.static_offsets[0] = 1.05; }));
     CHECK_FALSE(changed([](FlowResult& f) { f.gates.avg_offsets[1] = 1.05; }));
