@@ -78,7 +78,7 @@ TEST_SUITE("fast") {
     folder.write("x.toml", quick);
     const Outcome outcome = phaselock_program({"run", "x.toml", "--set", "model.beta=2", "--out", "a/b", "--json"}, folder.path());
     REQUIRE(outcome.code == 0);
-    CHECK(folder.listing() == std::set<std::string>{"x.toml", "a", "a/b", "a/b/scenario.toml", "a/b/result.json",
+    CHECK(folder.listing() == std::set<std::string>{"x.toml", "a", "a/b", "a/b/scenario.toml", "a/b/result.json", "a/b/tables.json",
                                                     "a/b/trajectory.csv", "a/b/gates.csv", "a/b/offsets.csv", "a/b/phases.csv"});
     CHECK(slurp(folder / "a/b/result.json") == outcome.out);
     const Outcome again = phaselock_program({"run", "a/b/scenario.toml", "--json"}, folder.path());

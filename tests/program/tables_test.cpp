@@ -28,8 +28,9 @@ const std::map<std::string, std::string> scenarios = {
                           "[sweep]\nseeds = 40\nkeep = \"seeds\"\n[sweep.over]\n\"initial.radius\" = [0.001, 0.0001]\n"
                           "\"model.heads\" = [1, 2]\n\"gates.class\" = [\"static\"]\n")},
     {"toy", "kind = \"toy\"\n[model]\nblocks = 4\ngamma = 1.0\nbeta = 1.0\n"},
-    {"stability", scenario("stability", "[stability]\nbetas = 3\n")},
-    {"diagram", scenario("diagram", "[diagram]\nwhat = \"n_star\"\nx_range = [12, 100]\ny_range = [1, 8]\ncells = 2\n")},
+    {"stability", scenario("stability", "[stability]\npattern = [0, 1]\nbetas = 3\n")},
+    {"diagram",
+     scenario("diagram", "[diagram]\nwhat = \"n_star\"\nx = \"gamma\"\nx_range = [0.1, 1]\ny_range = [1, 8]\ncells = 2\n")},
 };
 
 /// Cells of a line; a comma between quotes parts none.

@@ -513,11 +513,23 @@ TEST_SUITE("fast") {
     CHECK(outcome.out == "True True\n");
   }
 
-  TEST_CASE("no archive, nor what it was to be, is left of a damaged table") {
+  TEST_CASE("no archive, nor what it was to be, is left of a damaged table, nor after an interrupt") {
     const TempFolder folder;
     std::istringstream text("x,y\n1,2\n3\n");
     CHECK_THROWS_AS(put_npz(folder / "a.npz", folder / ".partial", text), Failure);
     CHECK_THROWS_AS(put_npz(folder / "none/a.npz", folder / "none/.partial", text = std::istringstream("x\n1\n")), Failure);
+    CHECK(folder.listing().empty());
+    struct InterruptedAtSecondRead : std::stringbuf {
+      using std::stringbuf::stringbuf;
+      pos_type seekpos(pos_type place, std::ios_base::openmode which) override {
+        if (++reads == 2) interrupt_flag() = true;
+        return std::stringbuf::seekpos(place, which);
+      }
+      int reads = 0;
+    } buffer("x\n1\n");
+    std::istream interrupted(&buffer);
+    CHECK_THROWS_AS(put_npz(folder / "a.npz", folder / ".partial", interrupted), Interrupted);
+    interrupt_flag() = false;
     CHECK(folder.listing().empty());
   }
 }
