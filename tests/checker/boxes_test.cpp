@@ -19,7 +19,7 @@ using namespace phaselock;
 
 namespace {
 
-phaselock_check::SingleBlock for_checker(const SingleBlock& m) {
+phaselock_check::Model for_checker(const SingleBlock& m) {
   return {m.blocks, m.positions, m.heads, m.vocabulary, m.gamma, m.beta};
 }
 

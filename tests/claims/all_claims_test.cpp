@@ -106,7 +106,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("a model of the caller's is checked by each claim once, without controls") {
     VerifyOptions options;
-    options.model = Model{4, 3, 2, 40, 1.0, 3.0};
+    options.model = SingleBlock{4, 3, 2, 40, 1.0, 3.0};
     CHECK(suite_of("all", options) == std::vector<std::string>{"toy rates", "toy endpoints", "theorem1 at N = 40, beta = 3",
                                                                "distinctness", "theorem2", "sample independence", "late-time law",
                                                                "positions over seeds", "coverage against the occupancy law"});

@@ -80,7 +80,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("the size assumptions are L >= 4, S >= 3, H < S, each for itself") {
     const struct {
-      Model model;
+      SingleBlock model;
       bool blocks, positions, heads;
     } cases[] = {
         {{4, 3, 2, 64, 1.0, 1.0}, true, true, true},  {{3, 3, 2, 64, 1.0, 1.0}, false, true, true},

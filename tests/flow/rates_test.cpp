@@ -8,6 +8,8 @@
 #include <cmath>
 
 #include "flow/flow.hpp"
+#include "loss/static_curvature.hpp"
+#include "loss/static_loss.hpp"
 #include "loss/spectrum.hpp"
 #include "model/gates.hpp"
 #include "support.hpp"

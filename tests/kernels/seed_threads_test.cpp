@@ -15,7 +15,7 @@ using namespace phaselock;
 
 namespace {
 
-const Model meeting{4, 4, 3, 1000, 1.0, 8.0};  // three seeds in ten end interior
+const SingleBlock meeting{4, 4, 3, 1000, 1.0, 8.0};  // three seeds in ten end interior
 
 SeedOptions options(double rho = 1e-2) {
   SeedOptions result;

@@ -11,7 +11,7 @@ TEST_SUITE("fast") {
   TEST_CASE("the first ground that decides, at the vocabularies next to the bounds of the theory note") {
     using enum Theorem1Ground;
     const struct {
-      Model model;
+      SingleBlock model;
       Theorem1Ground ground;
     } cases[] = {
         {{4, 3, 1, 50, 1.0, 10.0}, below_n_star}, {{4, 3, 1, 191, 1.0, 10.0}, below_n_star}, {{4, 3, 1, 192, 1.0, 10.0}, boxes},
@@ -43,7 +43,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("below N* the search finds what the margin promises, above it nothing lower") {
     for (const int N : {50, 190, 192}) {
-      const Model model{4, 3, 1, N, 1.0, 10.0};
+      const SingleBlock model{4, 3, 1, N, 1.0, 10.0};
       const Theorem1Optimum optimum = search_optimum(model, 4);
       const bool selection = optimum.found.is_selection && optimum.found.distinct;
       CHECK(judge_optimum(optimum.loss, enclose_distinct_loss(model), selection) ==

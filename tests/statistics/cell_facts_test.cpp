@@ -17,7 +17,7 @@ using test::selected;
 
 namespace {
 
-const Model model{4, 4, 3, 100, 1.0, 1.0};
+const SingleBlock model{4, 4, 3, 100, 1.0, 1.0};
 
 /// Ten seeds: eight select, four of these all different offsets, three 2+1, one all the same.
 std::vector<SeedRecord> ten_seeds() {
@@ -100,7 +100,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("more heads than three: shapes of one coverage are told apart, and summed") {
-    const Model four{4, 5, 4, 100, 1.0, 1.0};
+    const SingleBlock four{4, 5, 4, 100, 1.0, 1.0};
     const CellFacts f = cell_facts(four, count_seeds(four, std::vector{selected({0, 0, 0, 1}), selected({0, 1, 1, 0}),
                                                                        selected({2, 1, 1, 2}), selected({0, 1, 2, 2})}));
     CHECK(f.shape_counts == std::vector<std::int64_t>{0, 1, 2, 1, 0});  // 4, 3+1, 2+2, 2+1+1, 1+1+1+1

@@ -14,7 +14,7 @@ using test::selected;
 
 namespace {
 
-const Model model{4, 4, 3, 100, 1.0, 1.0};
+const SingleBlock model{4, 4, 3, 100, 1.0, 1.0};
 
 /// Three seeds that select, one of each shape, and two that do not.
 const std::vector<SeedRecord> seeds = {selected({0, 2, 0}, 1000.0, true, true), selected({2, 1, 0}, 1020.0, false, false),
@@ -66,7 +66,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("with fewer offsets than heads all seeds collide") {
-    const Model crowded{4, 3, 3, 100, 1.0, 1.0};
+    const SingleBlock crowded{4, 3, 3, 100, 1.0, 1.0};
     CHECK(count_seeds(crowded, std::vector{selected({0, 1, 1}), selected({1, 1, 1})}).collided() == 2);
   }
 }

@@ -13,7 +13,7 @@ using test::selected;
 
 namespace {
 
-const Model model{4, 4, 3, 100, 1.0, 1.0};
+const SingleBlock model{4, 4, 3, 100, 1.0, 1.0};
 
 SeedCounts some_counts() {
   return count_seeds(model, std::vector{selected({0, 2, 0}, 1000.0, true, true), selected({2, 1, 0}, 0.5, true, false),
