@@ -1,7 +1,13 @@
 // Counter-based random streams: (seed, purpose, index) -> numbers, the same on every machine and thread count.
 #pragma once
 
+#ifdef __EMSCRIPTEN__
+#define __arm__  // Random123 refuses WebAssembly by name; of the processor, Philox4x32 asks only for products of 32-bit numbers
+#endif
 #include <Random123/philox.h>
+#ifdef __EMSCRIPTEN__
+#undef __arm__
+#endif
 
 #include <cmath>
 #include <cstdint>

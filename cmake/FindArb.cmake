@@ -1,0 +1,12 @@
+# Arb, balls of real numbers, as Debian's libflint-arb-dev has it: the target Arb::arb. Installed for phaselockConfig.cmake too.
+find_library(ARB_LIBRARY flint-arb)
+find_library(FLINT_LIBRARY flint)
+find_path(ARB_INCLUDE_DIR arb.h)
+mark_as_advanced(ARB_LIBRARY FLINT_LIBRARY ARB_INCLUDE_DIR)
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(Arb REQUIRED_VARS ARB_LIBRARY FLINT_LIBRARY ARB_INCLUDE_DIR)
+if(Arb_FOUND AND NOT TARGET Arb::arb)
+  add_library(Arb::arb INTERFACE IMPORTED)
+  target_include_directories(Arb::arb INTERFACE ${ARB_INCLUDE_DIR})
+  target_link_libraries(Arb::arb INTERFACE ${ARB_LIBRARY} ${FLINT_LIBRARY})
+endif()

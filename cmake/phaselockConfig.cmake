@@ -1,0 +1,38 @@
+# find_package(phaselock COMPONENTS LAYER...) makes the targets phaselock::LAYER of these layers and of those before them, all without
+# COMPONENTS, and looks only for the packages that these need. Headers are included as in phaselock itself: "model/model.hpp".
+set(phaselock_layers model loss flow statistics kernels search proofs certificates claims)
+set(phaselock_loss_packages Eigen3)
+set(phaselock_kernels_packages TBB hwy fmt)
+set(phaselock_search_packages Ceres)
+set(phaselock_proofs_packages Arb)
+set(phaselock_certificates_packages nlohmann_json)
+
+set(phaselock_last -1)
+foreach(phaselock_layer ${phaselock_layers})
+  list(FIND phaselock_layers ${phaselock_layer} phaselock_place)
+  if(NOT phaselock_FIND_COMPONENTS OR phaselock_layer IN_LIST phaselock_FIND_COMPONENTS)
+    set(phaselock_last ${phaselock_place})
+  endif()
+endforeach()
+
+include(CMakeFindDependencyMacro)
+list(PREPEND CMAKE_MODULE_PATH ${CMAKE_CURRENT_LIST_DIR})  # FindArb.cmake
+foreach(phaselock_layer ${phaselock_layers})
+  list(FIND phaselock_layers ${phaselock_layer} phaselock_place)
+  if(phaselock_place GREATER phaselock_last)
+    break()
+  endif()
+  foreach(phaselock_package ${phaselock_${phaselock_layer}_packages})
+    find_dependency(${phaselock_package})
+  endforeach()
+  include(${CMAKE_CURRENT_LIST_DIR}/${phaselock_layer}.cmake)
+  set(phaselock_${phaselock_layer}_FOUND TRUE)
+endforeach()
+list(REMOVE_ITEM CMAKE_MODULE_PATH ${CMAKE_CURRENT_LIST_DIR})
+
+foreach(phaselock_layer ${phaselock_FIND_COMPONENTS})
+  if(phaselock_FIND_REQUIRED_${phaselock_layer} AND NOT phaselock_${phaselock_layer}_FOUND)
+    set(phaselock_FOUND FALSE)
+    set(phaselock_NOT_FOUND_MESSAGE "phaselock has no layer ${phaselock_layer}; it has ${phaselock_layers}")
+  endif()
+endforeach()
