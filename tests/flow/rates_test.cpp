@@ -9,6 +9,8 @@
 
 #include "flow/flow.hpp"
 #include "loss/spectrum.hpp"
+#include "loss/static_curvature.hpp"
+#include "loss/static_loss.hpp"
 #include "model/gates.hpp"
 #include "support.hpp"
 
