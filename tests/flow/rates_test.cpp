@@ -11,6 +11,8 @@
 #include "loss/static_curvature.hpp"
 #include "loss/static_loss.hpp"
 #include "loss/spectrum.hpp"
+#include "loss/static_curvature.hpp"
+#include "loss/static_loss.hpp"
 #include "model/gates.hpp"
 #include "support.hpp"
 

@@ -13,6 +13,7 @@
 #include <set>
 
 #include "kernels/table_loss.hpp"
+#include "loss/context_loss.hpp"
 #include "model/errors.hpp"
 #include "model/interrupt.hpp"
 #include "model/random.hpp"
