@@ -5,7 +5,7 @@
 #include "search/search.hpp"
 
 int main() {
-  const phaselock::Model model{.blocks = 4, .positions = 3, .heads = 1, .vocabulary = 20};
+  const phaselock::SingleBlock model{4, 3, 1, 20};
   const phaselock::Contexts contexts = phaselock::sample_independent(model, 1, 1);
   const auto found = phaselock::search_oracle(model, phaselock::Geometry::exact(1.0, 20), contexts[0], {.starts = 4});
   const phaselock::Enclosure proved = phaselock::enclose_distinct_loss(model);

@@ -1,6 +1,7 @@
 // What model, loss, flow and statistics compute, as text to compare between builds (tests/layers/compare): one quantity a line, its
 // numbers in hexadecimal so that no digit is lost. This program is linked against these four layers alone.
 #include <cstdio>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -44,7 +45,7 @@ void print_table_loss(const Model& model) {
 }
 
 /// The same of one context's weights, and of static gates.
-void print_context_and_static_loss(const Model& model) {
+void print_context_and_static_loss(const SingleBlock& model) {
   const Contexts contexts = sample_independent(model, 1, 6);
   ContextGates gates(model), gradient(model);
   gates_from_tables(model, normals(model.table_size(), 3), contexts[0], gates);
@@ -57,23 +58,29 @@ void print_context_and_static_loss(const Model& model) {
   print("gradient", slope);
 }
 
-void print_static_flow(const Model& model, std::uint64_t seed) {
+/// Gate weights of a static flow at a time by which it has selected, or come to rest at an interior equilibrium.
+void print_static_flow(const SingleBlock& model, std::uint64_t seed) {
   FlowOptions options;
-  options.stop = StopRule::residual;
+  options.stop = StopRule::time;
+  options.integration.until = 1e5;
   const FlowResult flow = static_flow(model, 1.0, initial_bias(model, 1.0, 1e-2, seed), options);
   print("weights", static_weights(model, flow.state));
 }
 
 /// The counts of a coverage cell of 50 seeds, each followed by itself.
-void print_counts(const Model& model) {
+void print_counts(const SingleBlock& model) {
   SeedOptions options;
   options.flow.integration.rtol = 1e-8;
   options.flow.integration.atol = 1e-10;
   std::vector<SeedRecord> seeds;
   for (SeedEnd& end : static_seeds(model, 1.0, options, 1, 50)) seeds.push_back({std::move(end), false, {}});
-  for (const auto& [quantity, counts] : count_seeds(model, seeds))
-    for (const auto& [key, count] : counts)
-      std::printf("count %s:%s %lld\n", quantity.c_str(), key.c_str(), static_cast<long long>(count));
+  const SeedCounts counts = count_seeds(model, seeds);
+  const auto print_count = [](const std::string& quantity, std::int64_t count) {
+    std::printf("count %s %lld\n", quantity.c_str(), static_cast<long long>(count));
+  };
+  for (int k = 0; k < flow_outcomes; ++k) print_count(std::string(name(FlowOutcome(k))), counts.outcomes[std::size_t(k)]);
+  for (const auto& [shape, count] : counts.shapes) print_count(shape_name(shape), count);
+  for (const std::int64_t heads : counts.heads.at) print_count("heads", heads);
 }
 
 /// Refusals are exceptions, which em++ compiles in on request only.
@@ -89,11 +96,11 @@ void print_refusal() {
 }  // namespace
 
 int main() {
-  for (const Model& model : {Model{4, 3, 1, 12, 1.0, 1.0}, Model{4, 4, 3, 40, 0.7, 2.5}, Model{2, 5, 2, 17, 1.0, 40.0}}) {
+  for (const SingleBlock& model : {SingleBlock{4, 3, 1, 12, 1.0, 1.0}, {4, 4, 3, 40, 0.7, 2.5}, {2, 5, 2, 17, 1.0, 40.0}}) {
     print_table_loss(model);
     print_context_and_static_loss(model);
   }
-  const Model usual{4, 4, 3, 1000, 1.0, 1.0}, meeting{4, 4, 3, 1000, 1.0, 8.0};  // of `meeting`, three seeds in ten end interior
+  const SingleBlock usual{4, 4, 3, 1000, 1.0, 1.0}, meeting{4, 4, 3, 1000, 1.0, 8.0};  // of `meeting`, three seeds in ten end interior
   print_static_flow(usual, 1);
   print_static_flow(meeting, 1);
   print_counts(meeting);
