@@ -87,7 +87,7 @@ Interval pair_bound(const Model& m, const KeyBox& box, const std::vector<double>
       }
     }
   }
-  for (std::int64_t gate = 0; gate < 2 * H; ++gate) {  // the tangent is least where each gate is all on one position, or capped
+  for (std::int64_t gate = 0; gate < 2 * H; ++gate) {  // the tangent is least where each gate is all on one offset, or capped
     const Interval* d = &slope[gate * S];
     Interval lowest = d[0];
     for (std::int64_t s = 2; s < S; ++s) lowest = min(lowest, d[s]);

@@ -8,7 +8,7 @@
 
 namespace phaselock_check {
 
-/// low <= u <= high for the key weights u of two blocks at queried positions, [2][H][S-1].
+/// low <= u <= high for the key weights u of two blocks at queried phases, [2][H][S-1].
 struct KeyBox {
   std::vector<double> low, high;
 };

@@ -114,8 +114,8 @@ Trapping read_trapping(const Json& data, const Model& m) {
   if (gates != "linear" && gates != "static") fail("data.class is neither linear nor static");
   Trapping result{
       number(data["kappa"], "data.kappa"), {}, number(data["eta"], "data.eta"), number(data["margin"], "data.margin"), {}};
-  for (const Json& position : array(data["selection"], "data.selection", m.heads))
-    result.selection.push_back(integer(position, "an entry of data.selection"));
+  for (const Json& offset : array(data["selection"], "data.selection", m.heads))
+    result.selection.push_back(integer(offset, "an entry of data.selection"));
   result.state = read_state(data["state"], m, gates == "linear");
   return result;
 }

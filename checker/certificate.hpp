@@ -21,9 +21,9 @@ struct Model {
 
 struct Trapping {
   double kappa;
-  std::vector<std::int64_t> selection;  ///< [H], positions from 0
+  std::vector<std::int64_t> selection;  ///< [H], key offsets from 0
   double eta, margin;
-  std::vector<std::vector<double>> state;  ///< [2 H S] rows (branch, head, position) of N entries, or of one
+  std::vector<std::vector<double>> state;  ///< [2 H S] rows (branch, head, offset) of N entries, or of one
 };
 
 struct Theorem1Holds {
@@ -33,9 +33,9 @@ struct Theorem1Holds {
 /// A box in the tree of cuts of the keys, and how it ends.
 struct KeyNode {
   enum End { cut, bounded, symmetry, selection } end;
-  std::int64_t block, head, position;  ///< of the key weight that is cut
-  double at;                           ///< where it is cut
-  std::vector<double> values;          ///< [2 H S], if bounded: where the tangent is taken
+  std::int64_t block, head, phase;  ///< of the key weight that is cut
+  double at;                        ///< where it is cut
+  std::vector<double> values;       ///< [2 H S], if bounded: where the tangent is taken
 };
 
 /// Theorem 1 by branch and bound.

@@ -60,10 +60,10 @@ void check_model(Reasons& reasons, const Model& m) {
   require(reasons, m.beta > 0, "model: beta <= 0");
 }
 
-void check_theorem1_sizes(Reasons& reasons, const Model& m, bool unused_position) {
+void check_theorem1_sizes(Reasons& reasons, const Model& m, bool unused_phase) {
   require(reasons, m.blocks >= 4, "model: the theorem needs L >= 4");
   require(reasons, m.positions >= 3, "model: the theorem needs S >= 3");
-  if (unused_position)
+  if (unused_phase)
     require(reasons, m.heads < m.positions - 1, "model: distinct patterns of H >= S - 1 heads leave no unused position");
   else
     require(reasons, m.heads < m.positions, "model: the theorem needs H < S");
@@ -104,10 +104,10 @@ void check_tree(Reasons& reasons, const Model& m, const Theorem1Boxes& data) {
     const bool needed = drop_equivalent_keys(m, box);
     switch (node.end) {
       case KeyNode::cut: {
-        const bool exists = node.block >= 0 && node.block < 2 && node.head >= 0 && node.head < m.heads && node.position >= 0 &&
-                            node.position < m.positions - 1;
+        const bool exists = node.block >= 0 && node.block < 2 && node.head >= 0 && node.head < m.heads && node.phase >= 0 &&
+                            node.phase < m.positions - 1;
         if (!exists) return reasons.push_back(name + "no such key weight");
-        const std::size_t weight = (node.block * m.heads + node.head) * (m.positions - 1) + node.position;
+        const std::size_t weight = (node.block * m.heads + node.head) * (m.positions - 1) + node.phase;
         KeyBox lower = box;
         lower.high[weight] = std::min(lower.high[weight], node.at);
         box.low[weight] = std::max(box.low[weight], node.at);

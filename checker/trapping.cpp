@@ -26,19 +26,19 @@ Interval share_difference(const Interval& a, const Interval& b, const Interval& 
   return hull(at(a.low(), b.high()), at(a.high(), b.low()));
 }
 
-/// A query at one position, seen from its own block; by symmetry the block does not matter, and all other blocks look alike.
+/// A query of one phase, seen from its own block; by symmetry the block does not matter, and all other blocks look alike.
 struct Query {
   std::vector<Interval> w, o, slope;  ///< attention of each head and its derivative w'
   std::vector<Interval> own, other;   ///< a token's share minus 1 for the answer, in its own block; its share in another block, [S]
   std::vector<Interval> own_difference;  ///< of two tokens r, v of its own block, [S][S], and of another block
   std::vector<Interval> other_difference;
 
-  Query(const Box& box, std::int64_t position) {
+  Query(const Box& box, std::int64_t phase) {
     const Model& m = box.model;
-    const std::int64_t S = m.positions, answer = position + 1;
+    const std::int64_t S = m.positions, answer = phase + 1;
     std::vector<Interval> own_m(S), other_m(S);  // m(l, r), theory.md section 2
     for (std::size_t h = 0; h < box.data.selection.size(); ++h) {
-      const Interval u = box.key(h, position);
+      const Interval u = box.key(h, phase);
       w.push_back(attention_right(m, u));
       o.push_back(attention_other(m, u));
       slope.push_back(attention_slope(m, u));

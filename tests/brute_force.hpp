@@ -30,8 +30,8 @@ inline double brute_force_loss(const Model& model, const Eigen::MatrixXd& X, std
   };
   double total = 0.0;
   for (int block = 0; block < L; ++block)
-    for (int position = 0; position + 1 < S; ++position) {
-      const Eigen::VectorXd query = X.row(context[block * S + position]).transpose();
+    for (int phase = 0; phase + 1 < S; ++phase) {
+      const Eigen::VectorXd query = X.row(context[block * S + phase]).transpose();
       Eigen::VectorXd readout = Eigen::VectorXd::Zero(X.cols());
       for (int h = 0; h < model.heads; ++h) {
         Eigen::VectorXd attention(L);
@@ -41,7 +41,7 @@ inline double brute_force_loss(const Model& model, const Eigen::MatrixXd& X, std
       }
       const Eigen::VectorXd logits = model.beta * (X * readout);
       const double top = logits.maxCoeff();
-      total += top + std::log((logits.array() - top).exp().sum()) - logits(context[block * S + position + 1]);
+      total += top + std::log((logits.array() - top).exp().sum()) - logits(context[block * S + phase + 1]);
     }
   return total / model.queries();
 }

@@ -59,12 +59,13 @@ double flow_evaluations(const FlowKeys& flow) { return stages * flow_steps(flow)
 
 Cost flow_cost(const Scenario& scenario, bool tables) {
   const Sizes n(scenario.model);
-  const bool fixed = is_static(scenario);
-  const double state = fixed ? 2 * n.H * n.S : n.tables, contexts = fixed ? 1 : context_count(scenario);
+  const bool static_ = is_static(scenario);
+  const double state = static_ ? 2 * n.H * n.S : n.tables, contexts = static_ ? 1 : context_count(scenario);
   double bytes = (copies + checkpoint) * state * number;
-  if (!fixed) bytes += chunks * state * number + contexts * n.slots * sizeof(Token) + usable_threads() * context_bytes(scenario, n);
+  if (!static_)
+    bytes += chunks * state * number + contexts * n.slots * sizeof(Token) + usable_threads() * context_bytes(scenario, n);
   if (tables) bytes += (1 + checkpoint) * double(scenario.flow.max_steps) * (2 * n.H * n.S + 4 * n.H + 12) * number;
-  return {bytes + geometry_bytes(scenario, n), flow_evaluations(scenario.flow) * contexts, fixed ? "model" : "context"};
+  return {bytes + geometry_bytes(scenario, n), flow_evaluations(scenario.flow) * contexts, static_ ? "model" : "context"};
 }
 
 Cost search_cost(const Scenario& scenario, int starts) {
@@ -82,10 +83,10 @@ Cost search_cost(const Scenario& scenario, int starts) {
 Cost seeds_cost(const Scenario& scenario, double seeds) {
   const Sizes n(scenario.model);
   const double at_once = std::min(seeds, scenario.sweep.chunk > 0 ? scenario.sweep.chunk : 8192.0);
-  const bool fixed = is_static(scenario);
-  const double flow = fixed ? copies * 2 * n.H * n.S * number : flow_cost(scenario, false).bytes;
+  const bool static_ = is_static(scenario);
+  const double flow = static_ ? copies * 2 * n.H * n.S * number : flow_cost(scenario, false).bytes;
   return {usable_threads() * (at_once * (256 + 4 * n.H + 20 * n.H * n.S) + flow),
-          seeds * stages * flow_steps(scenario.flow) * (fixed ? 1 : context_count(scenario))};
+          seeds * stages * flow_steps(scenario.flow) * (static_ ? 1 : context_count(scenario))};
 }
 
 double memory_limit() { return 0.75 * double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE)); }

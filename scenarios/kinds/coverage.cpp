@@ -1,4 +1,4 @@
-// kind = "coverage": which positions the heads take, over seeds, in every cell of a sweep.
+// kind = "coverage": which phases the heads take, over seeds, in every cell of a sweep.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ Report run_coverage(const Scenario& scenario, RunContext& context) {
   return report;
 }
 
-void set_defaults(Scenario& scenario) { scenario.gates.gates = GateWord::fixed; }
+void set_defaults(Scenario& scenario) { scenario.gates.gates = GateWord::static_; }
 
 void check_gates(const Scenario& s) {
   check_trained_gates(s);

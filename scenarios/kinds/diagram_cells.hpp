@@ -29,8 +29,8 @@ enum class CellOutcome {
   proved,         ///< theorem1: by one of the bounds N0, N1, N2 or by branch and bound every minimizer selects
   selection,      ///< theorem1: not proved, and N* allows it; the search finds nothing below loss*
   interior,       ///< theorem1: refuted, a distinct selection is unstable or something lower was found; theorem2: most flows end so
-  distinct,       ///< theorem2: most flows select distinct positions
-  colliding,      ///< theorem2: most flows select, with heads on one position
+  distinct,       ///< theorem2: most flows select distinct phases
+  colliding,      ///< theorem2: most flows select, with heads on one phase
   unfinished,     ///< theorem2: most flows neither select nor end in an interior minimum
   always_stable,  ///< n_star: distinct patterns are stable from N = L S on
   threshold,      ///< n_star: they are stable from some N* > L S on

@@ -32,7 +32,7 @@ Seal seal(std::string_view numbers) {
   return {numbers.size(), crc.checksum()};
 }
 
-struct Writer {
+struct CheckpointWriter {
   std::string& bytes;
 
   template <class Number>
@@ -127,7 +127,7 @@ void fields(Archive& archive, FlowCheckpoint& checkpoint) {
 
 std::string write_flow_checkpoint(const FlowCheckpoint& checkpoint) {
   std::string bytes = fmt::format("{}{}{}", format, version, std::string(sizeof(Seal), '\0'));
-  Writer writer{bytes};
+  CheckpointWriter writer{bytes};
   fields(writer, const_cast<FlowCheckpoint&>(checkpoint));  // a writer changes nothing
   const Seal sealed = seal(std::string_view(bytes).substr(body));
   std::memcpy(bytes.data() + head, &sealed, sizeof sealed);

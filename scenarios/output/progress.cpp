@@ -27,12 +27,12 @@ ProgressBar::ProgressBar(bool quiet, std::FILE* stream) : quiet_(quiet), termina
 void ProgressBar::begin(std::string what, std::string unit) {
   what_ = std::move(what);
   unit_ = std::move(unit);
-  started_ = shown_ = Clock::now();
+  started_ = shown_ = WallClock::now();
 }
 
 void ProgressBar::update(double done, double total, double count) {
   if (quiet_) return;
-  const Clock::time_point now = Clock::now();
+  const WallClock::time_point now = WallClock::now();
   if (std::chrono::duration<double>(now - shown_).count() < (terminal_ ? redraw_every : line_every)) return;
   shown_ = now;
   const double elapsed = std::chrono::duration<double>(now - started_).count();

@@ -27,13 +27,13 @@ class ProgressBar {
   void clear();
 
  private:
-  using Clock = std::chrono::steady_clock;
+  using WallClock = std::chrono::steady_clock;
   std::string line(double fraction, double count, double elapsed) const;
 
   bool quiet_, terminal_;
   std::FILE* stream_;
   std::string what_, unit_;
-  Clock::time_point started_, shown_;
+  WallClock::time_point started_, shown_;
   bool bar_ = false;
 };
 

@@ -25,7 +25,7 @@ using KindList = std::span<const KindDescription* const>;  ///< of all kinds tha
 
 // The order of each enumeration is that of its words in the table of keys.
 enum class GeometryKind { exact, perturbed, embeddings };
-enum class GateWord { linear, fixed, tied, uniform, oracle };
+enum class GateWord { linear, static_, tied, uniform, oracle };
 enum class Sampling { balanced, independent };
 
 struct GeometryKeys {
@@ -108,7 +108,7 @@ struct Scenario {
 };
 
 /// Whether gates are static biases, the same for all tokens.
-inline bool is_static(const Scenario& scenario) { return scenario.gates.gates == GateWord::fixed; }
+inline bool is_static(const Scenario& scenario) { return scenario.gates.gates == GateWord::static_; }
 
 /// The sections of a scenario's kind; T is the struct whose members that kind's table of keys names.
 template <class T>

@@ -49,7 +49,7 @@ TomlTable convert(const toml::table& table) {
   return entries;
 }
 
-struct Writer {
+struct TomlWriter {
   std::string operator()(const TomlTable&) const { return "a section"; }
   std::string operator()(const TomlArray& items) const {
     std::string text = "[";
@@ -102,7 +102,7 @@ TomlTable parse_toml(std::string_view text, const std::string& source) {
   }
 }
 
-std::string to_text(const TomlValue& value) { return std::visit(Writer{}, value.data); }
+std::string to_text(const TomlValue& value) { return std::visit(TomlWriter{}, value.data); }
 
 std::string toml_quoted(std::string_view text) {
   std::string out = "\"";

@@ -16,9 +16,9 @@ template <class Counts, class Visit>
 void for_each_number(Counts& counts, const Visit& visit) {
   for (int k = 0; k < flow_outcomes; ++k) visit("outcome", std::string(name(FlowOutcome(k))), counts.outcomes[std::size_t(k)]);
   auto& heads = counts.heads;
-  for (int r = 0; r < heads.positions; ++r) {
+  for (int r = 0; r < heads.phases; ++r) {
     visit("position", std::to_string(r), heads.at[std::size_t(r)]);
-    for (int s = r; s < heads.positions; ++s) visit("pair", fmt::format("{},{}", r, s), heads.products[heads.pair_index(r, s)]);
+    for (int s = r; s < heads.phases; ++s) visit("pair", fmt::format("{},{}", r, s), heads.products[heads.pair_index(r, s)]);
   }
   visit("certified", "yes", counts.certified);
   visit("agrees", "yes", counts.agreeing);

@@ -24,7 +24,7 @@ struct Cell {
   Thresholds thresholds;
 };
 
-/// The cells of `scenario`, the store's own, in order. Throws Failure (bad_data) if their counts are of no heads at positions.
+/// The cells of `scenario`, the store's own, in order. Throws Failure (bad_data) if their counts are of no heads at phases.
 std::vector<Cell> read_cells(const Scenario& scenario, const SweepStore& store);
 
 }  // namespace phaselock

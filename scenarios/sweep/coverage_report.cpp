@@ -50,7 +50,7 @@ Json cell_json(const Cell& cell) {
                   {"not_selected", f.seeds - f.selected.count},
                   {"collision_probability", estimate_json(f.collided.estimate)},
                   {"occupancy", std::move(occupancy)},
-                  {"position_uniformity", fit_json(f.position_fit)},
+                  {"position_uniformity", fit_json(f.phase_fit)},
                   {"pair_independence", fit_json(f.pair_fit)},
                   {"pair_correlation", estimate_json(f.pairs.correlation)},
                   {"heads_together", estimate_json(f.pairs.same)},
@@ -106,8 +106,7 @@ std::vector<std::string> selected_summary(const CellFacts& f) {
     lines.push_back(fmt::format("correlation of two heads' positions: {}", interval_text(f.pairs.correlation)));
   lines.push_back(fmt::format("occupancy law of independent choices: statistic {:.4g}, p = {:.3g}", f.shape_fit.test.statistic,
                               f.shape_fit.test.p_value));
-  lines.push_back(
-      fmt::format("uniform positions: chi-square {:.4g}, p = {:.3g}", f.position_fit.statistic, f.position_fit.p_value));
+  lines.push_back(fmt::format("uniform positions: chi-square {:.4g}, p = {:.3g}", f.phase_fit.statistic, f.phase_fit.p_value));
   return lines;
 }
 

@@ -65,7 +65,7 @@ CsvTable cells_table(const Scenario& scenario, const std::vector<Cell>& cells) {
               axis_value(s, "gates.class"), f.seeds, f.selected.estimate, f.certified.estimate, f.all_distinct.estimate,
               f.collided.estimate, f.pairs.same, f.pairs.correlation, f.escape_median, f.agrees.estimate, f.quality.mean_loss,
               f.quality.worst_loss, f.quality.mean_accuracy, f.quality.worst_accuracy, f.shape_fit.test.p_value,
-              f.position_fit.p_value, f.pair_fit.p_value, cell.thresholds.distinct, cell.thresholds.pair, cell.thresholds.all);
+              f.phase_fit.p_value, f.pair_fit.p_value, cell.thresholds.distinct, cell.thresholds.pair, cell.thresholds.all);
   }
   return table;
 }
@@ -141,7 +141,7 @@ CsvTable pairs_table(const std::vector<Cell>& cells) {
                          {"independent", share, "the same for independent uniform heads"}}};
   return table_of_cells(std::move(schema), cells, [](CsvTable& table, int cell, const CellFacts& f) {
     if (f.selected.count == 0 || f.model.heads < 2) return;
-    const std::vector<double> joint = joint_positions(f.sums);
+    const std::vector<double> joint = joint_phases(f.sums);
     const std::size_t n = f.sums.at.size();
     for (std::size_t k = 0; k < joint.size(); ++k) table.row(cell, k / n, k % n, joint[k], 1.0 / double(n * n));
   });

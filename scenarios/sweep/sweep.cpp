@@ -70,9 +70,9 @@ std::vector<SeedRecord> linear_records(const Scenario& cell, std::uint64_t first
                                  geometry.initial_tables(cell.model, cell.initial.radius, first + std::uint64_t(k)), options);
     SeedRecord record{{flow.outcome, flow.t, NAN, flow.gates.residual, std::move(flow.gates.selection)}, flow.trap.has_value(), {}};
     if (cell.sweep.compare_static) {
-      const FlowResult fixed =
+      const FlowResult static_ =
           static_flow(require_single_block(cell.model), geometry.kappa(), static_part(cell.model, flow.initial), options);
-      record.agrees = fixed.outcome == FlowOutcome::selected && fixed.gates.selection == record.end.selection;
+      record.agrees = static_.outcome == FlowOutcome::selected && static_.gates.selection == record.end.selection;
     }
     records.push_back(std::move(record));
   }

@@ -53,7 +53,7 @@ std::vector<double> spread_heads(const SingleBlock& model, std::span<const doubl
   if (H > n) throw DomainError(fmt::format("{} heads do not fit {} positions", H, n));
   std::vector<double> result(bias.begin(), bias.end());
   if (n < 2) return result;
-  // The n numbers of a branch and head that correspond to positions.
+  // The n numbers of a branch and head that correspond to phases.
   const auto matched = [&](int branch, Eigen::Index h) {
     return Eigen::Map<Row>(result.data() + row_index(model, branch, int(h), branch == key_branch ? 0 : 1), n);
   };

@@ -1,4 +1,4 @@
-// What heads may be given to spread evenly over the positions (theory.md section 5, head coverage): a repulsion in the loss, a
+// What heads may be given to spread evenly over the phases (theory.md section 5, head coverage): a repulsion in the loss, a
 // start that keeps them apart, a time of annealing. None of it is part of the paper's model.
 #pragma once
 
@@ -29,7 +29,7 @@ void validate(const SingleBlock& model, const Coordination& coordination);
 /// 1 .. n and its value biases at 2 .. n + 1 (n = S - 1, offset r and r + 1 correspond), less their means. Each head's two vectors
 /// are turned, keeping their lengths, into the direction of one unit vector e_h: e_1 .. e_H are mutually orthogonal if H < n, and
 /// if H = n, where n - 1 dimensions have no room for that, the corners of a regular simplex (products -1/(n - 1)). They are the
-/// nearest such frame to the sums of the heads' two drawn vectors, so that no head and no position is preferred. Everything else
+/// nearest such frame to the sums of the heads' two drawn vectors, so that no head and no phase is preferred. Everything else
 /// stays as drawn: the means, the key bias at offset S, the value bias at 1. Throws DomainError if H > n.
 std::vector<double> spread_heads(const SingleBlock& model, std::span<const double> bias);
 

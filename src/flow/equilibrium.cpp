@@ -60,7 +60,7 @@ struct Sharers {
   std::vector<int> heads;
   std::vector<double> total;  ///< of their value weights, [S]
 
-  int positions() const {
+  int offsets() const {
     return int(std::count_if(total.begin(), total.end(), [](double v) { return v > 0.0; }));
   }
 };
@@ -74,19 +74,19 @@ std::vector<Sharers> key_sharers(const SingleBlock& model, const std::vector<dou
       of_offset[r].heads.push_back(h);
       for (int s = 0; s < S; ++s) of_offset[r].total[s] += weights[row_index(model, value_branch, h, s)];
     }
-  std::erase_if(of_offset, [](const Sharers& group) { return group.heads.size() < 2 || group.positions() < 2; });
+  std::erase_if(of_offset, [](const Sharers& group) { return group.heads.size() < 2 || group.offsets() < 2; });
   return of_offset;
 }
 
 /// Whether an interior minimum stays one however heads that share a key divide their value weight, and has no other flat direction.
 /// All these weights have the same logits and the same dLoss/dpV, and the margins of a key gate are linear in its head's own value
-/// weight: the extremes of each head decide. Says no to families with more than two positions to trade.
+/// weight: the extremes of each head decide. Says no to families with more than two offsets to trade.
 bool holds_however_traded(const SingleBlock& model, const std::vector<double>& weights, double repulsion) {
   std::vector<double> even = weights;
   int trades = 0;
   const std::vector<Sharers> groups = key_sharers(model, weights);
   for (const Sharers& group : groups) {
-    if (group.positions() > 2) return false;
+    if (group.offsets() > 2) return false;
     trades += int(group.heads.size()) - 1;
     for (const int h : group.heads)
       for (int s = 0; s < model.positions; ++s)

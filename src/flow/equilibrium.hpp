@@ -12,8 +12,8 @@ namespace phaselock {
 /// The limit of a static flow, with the evidence that it is a local minimum of the static loss over gate weights.
 struct Equilibrium {
   std::vector<double> weights;  ///< p [2][H][S]
-  int mixed_gates;              ///< gates with more than one position in their support
-  double stationarity;          ///< largest |d_r - d_s| over positions of one support, d = dLoss/dp
+  int mixed_gates;              ///< gates with more than one offset in their support
+  double stationarity;          ///< largest |d_r - d_s| over offsets of one support, d = dLoss/dp
   double margin;                ///< smallest d_s - d_support off the support (not negative: leaving it does not pay)
   double scale;                 ///< min(1, gamma beta): key derivatives are of this size
   double curvature;             ///< smallest eigenvalue of the Hessian on the supports' tangent space (1 if no gate is mixed)
@@ -29,7 +29,7 @@ struct Equilibrium {
   }
 };
 
-/// Examines weights [2][H][S] as a candidate equilibrium; a position belongs to a gate's support if its weight is above 1e-6.
+/// Examines weights [2][H][S] as a candidate equilibrium; an offset belongs to a gate's support if its weight is above 1e-6.
 Equilibrium examine(const SingleBlock& model, std::vector<double> weights, double repulsion = 0.0);
 
 /// Smallest curvature of the static loss over the tangent space of the supports (weights above `support`); 1 if no gate is mixed.

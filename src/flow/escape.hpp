@@ -6,7 +6,7 @@
 
 namespace phaselock {
 
-/// (1 + 1/n)/2, half way from uniform over the n positions that queries ask for to one-hot.
+/// (1 + 1/n)/2, half way from uniform over the n offsets that queries can have to one-hot.
 inline double escape_weight(const SingleBlock& model) { return 0.5 * (1.0 + 1.0 / model.phases()); }
 
 /// Largest weight over the key biases [H][S].

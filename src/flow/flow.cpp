@@ -77,7 +77,7 @@ FlowResult table_flow(Loss& loss, GateClass gate_class, std::vector<double> tabl
   const Geometry& geometry = loss.geometry();
   validate(model);
   if (tables.size() != model.table_size()) throw DomainError("gate tables must have the shape [2][heads][positions][vocabulary]");
-  if (gate_class == GateClass::fixed) throw DomainError("static gates flow on their biases, not on tables");
+  if (gate_class == GateClass::static_) throw DomainError("static gates flow on their biases, not on tables");
   const std::size_t half = model.table_size() / 2;
   if (gate_class == GateClass::tied) tables.resize(half);
   if (gate_class == GateClass::uniform) tables.assign(2 * half, 0.0);

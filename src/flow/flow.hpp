@@ -18,11 +18,11 @@
 
 namespace phaselock {
 
-enum class GateClass { linear, fixed, tied, uniform };  ///< fixed: static gates (the word is taken in C++)
-enum class StopRule { time, residual, certified };      ///< certified: inside a trapping box, or else by residual
+enum class GateClass { linear, static_, tied, uniform };  ///< static_: the plain word is taken in C++
+enum class StopRule { time, residual, certified };        ///< certified: inside a trapping box, or else by residual
 
 enum class FlowOutcome {
-  selected,    ///< every gate of every sampled context is within `residual` of one position, K and V adjacent; or the state is
+  selected,    ///< every gate of every sampled context is within `residual` of one offset, K and V adjacent; or the state is
                ///< trapped
   interior,    ///< at a local minimum of the static loss with a mixed gate: it will not select
   undecided,   ///< the end time came first

@@ -52,7 +52,7 @@ struct Workspace {
   hwy::AlignedFreeUniquePtr<double[]> memory;
 };
 
-/// Q queries of block l from position r0 on: their Z, and their part of the gradient if wanted.
+/// Q queries of block l from phase r0 on: their Z, and their part of the gradient if wanted.
 template <int H, int Q>
 HWY_NOINLINE void tile(const CentredScales& scales, int width, const Workspace& work, int l, int r0, bool gradient) {
   const Model& model = scales.model;
@@ -60,7 +60,7 @@ HWY_NOINLINE void tile(const CentredScales& scales, int width, const Workspace& 
   const std::size_t lanes = hn::Lanes(d), query = std::size_t(l) * model.phases() + r0;
   const auto from = [lanes](double* numbers, std::size_t each, std::size_t k) { return numbers + k * each * lanes; };
   double *const v = from(work.p, 1, H), *const dv = from(work.dp, 1, H);  // values of the first slot
-  const Range others[] = {{0, first}, {first + S, model.slots()}}, itself[] = {{first, first + S}};
+  const SlotRange others[] = {{0, first}, {first + S, model.slots()}}, itself[] = {{first, first + S}};
   V own[Q][H + 1], off[Q][H + 1], off_scale[Q], own_c[Q][H], off_c[Q][H];
   HWY_ALIGN double own_start[4 * most_lanes];
   HWY_UNROLL(16)

@@ -19,7 +19,7 @@ namespace odeint = boost::numeric::odeint;
 
 namespace {
 
-using State = LaneNumbers;  ///< [2][H][S][lanes]
+using LaneState = LaneNumbers;  ///< [2][H][S][lanes]
 
 /// sum_k factor[k] x_k, as Odeint's steppers ask for it: the operation only holds the factors, LaneAlgebra does the work.
 template <std::size_t terms>
@@ -85,14 +85,14 @@ class LaneAlgebra {
 
  private:
   template <class... A>
-  void combine(State& out, const A&... terms_then_operation) const {
+  void combine(LaneState& out, const A&... terms_then_operation) const {
     constexpr std::size_t terms = sizeof...(A) - 1;
     const auto all = std::tie(terms_then_operation...);
     const auto& operation = std::get<terms>(all);
     std::array<const double*, terms> x;
     std::array<double, terms> factors;
     std::size_t used = 0;
-    const auto use = [&](std::size_t k, const State& term) {
+    const auto use = [&](std::size_t k, const LaneState& term) {
       if (operation.factors[k] == 0.0) return;
       x[used] = term.data();
       factors[used++] = operation.factors[k];
@@ -105,7 +105,7 @@ class LaneAlgebra {
   const EnsembleKernel* kernel_;
 };
 
-using Stepper = odeint::runge_kutta_fehlberg78<State, double, State, double, LaneAlgebra, LaneOperations>;
+using LaneStepper = odeint::runge_kutta_fehlberg78<LaneState, double, LaneState, double, LaneAlgebra, LaneOperations>;
 
 /// Where one lane's flow is, and the step it tries next.
 struct Lane {
@@ -225,7 +225,7 @@ class LaneEnsemble {
 
   /// One attempt of every lane at a step of its own: Odeint steps a parameter from 0 to 1 along each lane's step.
   void advance() {
-    const auto system = [this](const State& y, State& dydt, double part) {
+    const auto system = [this](const LaneState& y, LaneState& dydt, double part) {
       kernel_->velocity(y.data(), s_.data(), step_.data(), part, dydt.data(), nullptr);
     };
     stepper_.do_step(std::cref(system), y_, velocity_, 0.0, next_, 1.0, difference_);
@@ -276,11 +276,11 @@ class LaneEnsemble {
   std::size_t size_;  ///< 2 H S
   std::vector<Lane> lanes_;
   LaneNumbers s_, step_, error_, residual_, key_peak_;  ///< [lanes]
-  State y_, velocity_;                                  ///< where the lanes stand, and step db/ds there
-  State last_velocity_;
-  State next_;  ///< while a step is tried, its end; then where the lanes stood before it
-  State difference_;
-  Stepper stepper_;
+  LaneState y_, velocity_;                              ///< where the lanes stand, and step db/ds there
+  LaneState last_velocity_;
+  LaneState next_;  ///< while a step is tried, its end; then where the lanes stood before it
+  LaneState difference_;
+  LaneStepper stepper_;
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ namespace HWY_NAMESPACE {
 
 #include "kernels/pack-inl.hpp"
 
-template <class Shape>
+template <class GateShape>
 class Kernel final : public EnsembleKernel {
  public:
   Kernel(const SingleBlock& model, double c, double repulsion)
@@ -30,7 +30,7 @@ class Kernel final : public EnsembleKernel {
         shape_(model),
         c_(c),
         repulsion_(repulsion),
-        memory_(hwy::AllocateAligned<double>((4 * model.branch_rows() + StaticForm<Pack, Shape>::workspace(model)) * width())),
+        memory_(hwy::AllocateAligned<double>((4 * model.branch_rows() + StaticForm<Pack, GateShape>::workspace(model)) * width())),
         weights_(reinterpret_cast<Pack*>(memory_.get())),
         d_(weights_ + count()),
         form_(model, d_ + count()) {}
@@ -107,16 +107,16 @@ class Kernel final : public EnsembleKernel {
   }
 
   const SingleBlock& model_;
-  Shape shape_;
+  GateShape shape_;
   double c_, repulsion_;
   hwy::AlignedFreeUniquePtr<double[]> memory_;
   Pack *weights_, *d_;  ///< [2][H][S]
-  StaticForm<Pack, Shape> form_;
+  StaticForm<Pack, GateShape> form_;
 };
 
 EnsembleKernel* new_kernel(const SingleBlock& model, double c, double repulsion) {
-  if (model.heads == 3 && model.positions == 4) return new Kernel<FixedShape<3, 4>>(model, c, repulsion);
-  return new Kernel<AnyShape>(model, c, repulsion);
+  if (model.heads == 3 && model.positions == 4) return new Kernel<CompileTimeShape<3, 4>>(model, c, repulsion);
+  return new Kernel<RunTimeShape>(model, c, repulsion);
 }
 
 const char* target_name() { return hwy::TargetName(HWY_TARGET); }

@@ -246,7 +246,7 @@ HWY_NOINLINE void attend(const CentredScales& scales, int blocks, int width, con
 }
 
 /// Slots first .. last - 1.
-struct Range {
+struct SlotRange {
   int first, last;
 };
 
@@ -326,7 +326,7 @@ HWY_INLINE void contract(const double* P, const double* v, int width, int count,
 /// P_jq v_j; in stretches that stay in the nearest cache. Without f: 1.
 template <int H, int Q>
 HWY_NOINLINE void sum_over_slots(const ShortExp& e, const double* a, const double* start, const double* f, const double* v,
-                                 int width, const Range* ranges, int count, double* HWY_RESTRICT P, V (&out)[Q][H + 1]) {
+                                 int width, const SlotRange* ranges, int count, double* HWY_RESTRICT P, V (&out)[Q][H + 1]) {
   constexpr int stretch = 32, at_once = std::max(2, 8 / Q);
   const std::size_t lanes = hn::Lanes(d), next = width * lanes;
   const double* const coefficient = e.p.coefficient.data();
@@ -337,7 +337,7 @@ HWY_NOINLINE void sum_over_slots(const ShortExp& e, const double* a, const doubl
     HWY_UNROLL(16)
     for (int h = 0; h <= H; ++h) out[q][h] = constant(0.0);
   }
-  for (const Range* range = ranges; range != ranges + count; ++range)
+  for (const SlotRange* range = ranges; range != ranges + count; ++range)
     for (int first = range->first; first < range->last; first += stretch) {
       const int some = std::min(stretch, range->last - first);
       const double* v_j = v + first * next;
@@ -367,7 +367,7 @@ HWY_NOINLINE void sum_over_slots(const ShortExp& e, const double* a, const doubl
 /// dv_jh += sum_q c_qh P_jq over the slots of some ranges, whose dLoss/dv stands at dv, `width` vectors from slot to slot; heads
 /// from `from` on, as many at a time as registers hold the coefficients of.
 template <int H, int Q, int from = 0>
-HWY_NOINLINE void accumulate(const double* P, const V (&c)[Q][H], int width, const Range* ranges, int count, double* dv) {
+HWY_NOINLINE void accumulate(const double* P, const V (&c)[Q][H], int width, const SlotRange* ranges, int count, double* dv) {
   constexpr int some = std::min(H - from, std::max(1, 9 / Q));
   const std::size_t lanes = hn::Lanes(d), next = width * lanes;
   V c_from[Q][some];
@@ -376,7 +376,7 @@ HWY_NOINLINE void accumulate(const double* P, const V (&c)[Q][H], int width, con
     HWY_UNROLL(16)
     for (int h = 0; h < some; ++h) c_from[q][h] = c[q][from + h];
   }
-  for (const Range* range = ranges; range != ranges + count; ++range) {
+  for (const SlotRange* range = ranges; range != ranges + count; ++range) {
     const double* P_j = P + std::size_t(range->first) * Q * lanes;
     double* dv_j = dv + range->first * next;
     for (const double* const end = P + std::size_t(range->last) * Q * lanes; P_j != end; P_j += Q * lanes, dv_j += next) {

@@ -408,13 +408,13 @@ class LongContext {
     losses_[chunk] = hn::GetLane(hn::SumOfLanes(d, loss));
   }
 
-  /// Q queries of each block of a group from position r on: with the sums over other blocks at hand, those over their own.
+  /// Q queries of each block of a group from phase r on: with the sums over other blocks at hand, those over their own.
   template <int Q>
   HWY_NOINLINE void tile(const Scratch& own, int group, int r, bool gradient) const {
     const int S = scales_.model.positions;
     const std::size_t lanes = hn::Lanes(d);
     const auto from = [lanes](double* numbers, std::size_t each, std::size_t k) { return numbers + k * each * lanes; };
-    const Range all{0, S};
+    const SlotRange all{0, S};
     V off[Q][H + 1], self[Q][H + 1], off_scale[Q], off_c[Q][H], own_c[Q][H];
     HWY_ALIGN double start[4 * most_lanes];
     HWY_UNROLL(16)

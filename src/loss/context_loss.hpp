@@ -16,7 +16,7 @@ namespace phaselock {
 /// What one query sees, theory.md section 2. T needs arithmetic with double, exp, log and <.
 template <class T>
 struct QueryOf {
-  int block, position;   ///< (l*, r*)
+  int block, phase;      ///< (l*, r*)
   int answer;            ///< slot of its answer, (l*, r*+1)
   std::vector<T> w, o;   ///< attention of each head on the right block and on each other block, [H]
   std::vector<T> m;      ///< m(l, r), the weight that reaches each context token, [L][S]
@@ -38,10 +38,10 @@ QueryOf<T> empty_query(const Model& model) {
 template <class T>
 void attend(const Model& model, const Layout& layout, const GatesOf<T>& gates, int slot, QueryOf<T>& query) {
   query.block = layout.block(slot);
-  query.position = layout.phase(slot);
+  query.phase = layout.phase(slot);
   query.answer = layout.answer(slot);
   for (int h = 0; h < model.heads; ++h) {
-    const Attention<T> a = attention(model, gates.key[gate_index(model, h, query.block, query.position)]);
+    const Attention<T> a = attention(model, gates.key[gate_index(model, h, query.block, query.phase)]);
     query.w[h] = a.w;
     query.o[h] = a.o;
   }
@@ -72,17 +72,17 @@ void read_out(const Model& model, const Layout& layout, const GatesOf<T>& gates,
 
 }  // namespace definition
 
-/// The query at (block, position), position 0 .. S - 2.
+/// The query at (block, phase), phase 0 .. S - 2.
 template <class T>
-QueryOf<T> query_at(const Model& model, const GatesOf<T>& gates, int block, int position) {
+QueryOf<T> query_at(const Model& model, const GatesOf<T>& gates, int block, int phase) {
   const Layout layout = Layout::of(model);
   QueryOf<T> query = definition::empty_query<T>(model);
-  definition::attend(model, layout, gates, layout.slot(block, position), query);
+  definition::attend(model, layout, gates, layout.slot(block, phase), query);
   definition::read_out(model, layout, gates, query);
   return query;
 }
 
-/// Calls visit(query) for each of the L (S - 1) queries of a context, in order of (block, position).
+/// Calls visit(query) for each of the L (S - 1) queries of a context, in order of (block, phase).
 template <class T, class Visit>
 void for_each_query(const Model& model, const GatesOf<T>& gates, Visit visit) {
   const Layout layout = Layout::of(model);
@@ -120,7 +120,7 @@ T context_loss(const Model& model, const GatesOf<T>& gates, GatesOf<T>* gradient
           da += dm[window[r]] * gates.value[gate_index(model, h, l, r)];
         }
       }
-      gradient->key[gate_index(model, h, query.block, query.position)] +=
+      gradient->key[gate_index(model, h, query.block, query.phase)] +=
           w_slope(model, query.w[h]) * dw + o_slope(model, query.w[h]) * d_o;
     }
   });

@@ -11,7 +11,7 @@
 namespace phaselock {
 
 /// Probabilities [N][queries] that each token is given as the answer of each query of the context, queries in order of
-/// (block, position).
+/// (block, phase).
 Eigen::MatrixXd dense_answer_probabilities(const Model& model, const Geometry& geometry, std::span<const Token> context,
                                            const ContextGates& gates, ShiftedExp exponentials = shifted_exp);
 

@@ -90,7 +90,7 @@ void add_query(const Model& model, const Query& query, PhaseSums& sums) {
   if (outside > 0) credit.top = std::max(credit.top, query.outside_share);
   for (const double share : query.share) credit.count(share);
   if (outside > 0) credit.count(query.outside_share, outside);
-  sums.add(query.position, query.loss, answer, credit.accuracy());
+  sums.add(query.phase, query.loss, answer, credit.accuracy());
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ struct GateObservation {
   std::vector<double> static_offsets;  ///< exp Ent(E[p]), [2][H]
   std::vector<double> avg_offsets;     ///< E[exp Ent(p)], [2][H]
   std::vector<int> selection;          ///< key offset of each head if key and value averages peak at adjacent offsets, else -1; [H]
-  double residual;                     ///< largest 1 - p over all gates, p the weight at the position the head selects (or, without
+  double residual;                     ///< largest 1 - p over all gates, p the weight at the offset the head selects (or, without
                                        ///< selection, at each branch's own peak: then at least one head is -1)
 };
 
@@ -26,20 +26,20 @@ GateObservation observe_weights(const Model& model, std::vector<double> weights)
 GateObservation observe_static(const Model& model, std::span<const double> bias);
 GateObservation observe_tables(const Model& model, std::span<const double> tables, const Contexts& contexts);
 
-/// Every head selects, and every gate is within `residual` of its position.
+/// Every head selects, and every gate is within `residual` of its offset.
 bool selects(const GateObservation& gates, double residual);
 
 /// Bound of 1 - p over every context of the vocabulary, from the tables' extremes: the residual with G_target at its least token
 /// and every other row at its greatest. For static biases the exact value.
 double residual_bound(const Model& model, std::span<const double> tables, int tokens, const GateObservation& gates);
 
-/// Number of distinct positions in a selection; heads without one (-1) do not count.
+/// Number of distinct phases in a selection; heads without one (-1) do not count.
 int coverage(std::span<const int> selection);
 
 /// exp of the entropy (nats) of a probability vector: 1 = one-hot, its length = uniform.
 double effective_offsets(std::span<const double> weights);
 
-/// Retrieval by phase of the query's position, theory.md section 7. Each vector has S - 1 entries.
+/// Retrieval by phase of the query, theory.md section 7. Each vector has S - 1 entries.
 struct PhaseCurve {
   std::vector<double> loss;         ///< nats
   std::vector<double> probability;  ///< of the answer

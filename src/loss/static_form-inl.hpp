@@ -1,15 +1,15 @@
 // The closed form of static gates: all blocks alike, cost O(H S^2) whatever L and N (theory.md sections 2 and 3). Written once,
 // generic in the number type: double, a dual number, a SIMD pack. No include guard: see attention-inl.hpp, which it needs.
 
-/// Heads and positions as the loops see them: of any model, or known to the compiler.
-struct AnyShape {
-  explicit AnyShape(const SingleBlock& model) : heads(model.heads), positions(model.positions) {}
+/// H and S as the loops see them: of any model, or known to the compiler.
+struct RunTimeShape {
+  explicit RunTimeShape(const SingleBlock& model) : heads(model.heads), positions(model.positions) {}
   int heads, positions;
 };
 
 template <int H, int S>
-struct FixedShape {
-  explicit FixedShape(const SingleBlock&) {}
+struct CompileTimeShape {
+  explicit CompileTimeShape(const SingleBlock&) {}
   static constexpr int heads = H, positions = S;
 };
 
@@ -18,7 +18,7 @@ struct FixedShape {
 /// This is the definition's Z with the L - 1 other blocks taken as one, and tested against it (loss_test).
 /// Scaling by e^(-beta H w1) keeps Z finite for beta H <= 700. The attention sums to one, o = (1 - w) / (L - 1), so that o is not
 /// needed beside w: sum_h o_h pV_h(r) = (sum_h pV_h(r) - sum_h w_h pV_h(r)) / (L - 1).
-template <class T, class Shape = AnyShape>
+template <class T, class GateShape = RunTimeShape>
 class StaticForm {
  public:
   /// Numbers of T that the workspace holds.
@@ -37,7 +37,7 @@ class StaticForm {
         Z_(share_ + std::size_t(model.phases()) * 2 * model.positions),
         sum_(Z_ + model.phases()) {}
 
-  /// Attention, exponentials and Z of every query position; what loss() and gradient() are made of.
+  /// Attention, exponentials and Z of every phase; what loss() and gradient() are made of.
   void see(const T* weights) {
     const int H = shape_.heads, S = shape_.positions, Q = S - 1;
     const T *value = weights + H * S, gamma(model_.gamma), beta(model_.beta), top(top_), others(others_), per_other(1.0 / others_);
@@ -118,7 +118,7 @@ class StaticForm {
 
  private:
   const SingleBlock& model_;
-  Shape shape_;
+  GateShape shape_;
   double top_, outside_, others_;
   T* w_;      ///< [S - 1][H]
   T* share_;  ///< e^(beta m - top) on the query's block and on each other block, [S - 1][2][S]

@@ -45,7 +45,7 @@ T w_curvature(const Model& model, const T& w) {
   return model.gamma * w_slope(model, w) * (1.0 - 2.0 * w);
 }
 
-/// p = softmax(logits) of `rows` gates, each over `count` positions: [rows][count].
+/// p = softmax(logits) of `rows` gates, each over `count` offsets: [rows][count].
 template <class T>
 void softmax(const T* logits, int rows, int count, T* p) {
   using std::max;
@@ -63,7 +63,7 @@ void softmax(const T* logits, int rows, int count, T* p) {
   }
 }
 
-/// p = softmax(logits) over `count` positions.
+/// p = softmax(logits) over `count` offsets.
 template <class T>
 void softmax(const T* logits, int count, T* p) {
   softmax(logits, 1, count, p);

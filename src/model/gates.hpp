@@ -22,8 +22,8 @@ struct GatesOf {
 using ContextGates = GatesOf<double>;
 
 /// Place of weight (h, l, r) in a branch of ContextGates.
-inline std::size_t gate_index(const Model& model, int head, int block, int position) {
-  return (std::size_t(head) * model.blocks + block) * model.positions + position;
+inline std::size_t gate_index(const Model& model, int head, int block, int offset) {
+  return (std::size_t(head) * model.blocks + block) * model.positions + offset;
 }
 
 /// Branches of a gate in tables and biases: [2][H][S][N] and [2][H][S], row-major.

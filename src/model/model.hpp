@@ -20,7 +20,7 @@ struct Model {
 
   int slots() const { return blocks * positions; }                 ///< L S, tokens of a context
   int outside() const { return vocabulary - slots(); }             ///< N - L S, tokens of the vocabulary that are not in a context
-  int phases() const { return positions - 1; }                     ///< S - 1, positions that can be queried
+  int phases() const { return positions - 1; }                     ///< S - 1, offsets that queries can have
   int queries() const { return blocks * phases(); }                ///< L (S - 1)
   int gate_weights() const { return heads * blocks * positions; }  ///< weights of one branch in one context
   std::size_t branch_rows() const { return std::size_t(heads) * positions; }  ///< H S, gate rows of one branch

@@ -18,19 +18,19 @@ namespace {
 constexpr std::size_t most_patterns = 2048;  // evaluated one by one: a fraction of a second at N = 512
 constexpr int exchange_starts = 8;
 
-using Column = std::vector<int>;  // positions of the heads in one block, [H]
+using PatternColumn = std::vector<int>;  // offsets of the heads in one block, [H]
 
 double pattern_loss(const Model& model, const Geometry& geometry, std::span<const Token> context, std::span<const int> pattern) {
   return oracle_loss(model, geometry, context, selection_gates(model, pattern), nullptr, simd_shifted_exp);
 }
 
-/// The columns that a block may take, empty if there are more than most_patterns. With `exchangeable` positions one of each class:
-/// the positions are numbered in the order in which the heads first use them, which gives each partition of the heads once.
-std::vector<Column> block_columns(const Model& model, bool exchangeable) {
-  std::vector<Column> columns{{}};
+/// The columns that a block may take, empty if there are more than most_patterns. With `exchangeable` offsets one of each class:
+/// the offsets are numbered in the order in which the heads first use them, which gives each partition of the heads once.
+std::vector<PatternColumn> block_columns(const Model& model, bool exchangeable) {
+  std::vector<PatternColumn> columns{{}};
   for (int h = 0; h < model.heads; ++h) {
-    std::vector<Column> longer;
-    for (const Column& column : columns) {
+    std::vector<PatternColumn> longer;
+    for (const PatternColumn& column : columns) {
       const int used = column.empty() ? 0 : *std::max_element(column.begin(), column.end()) + 1;
       const int choices = exchangeable ? std::min(used + 1, model.phases()) : model.phases();
       for (int r = 0; r < choices; ++r) {
@@ -46,7 +46,7 @@ std::vector<Column> block_columns(const Model& model, bool exchangeable) {
 
 /// All patterns, up to the symmetries of the exact geometry if `exchangeable`; empty if there are more than most_patterns.
 std::vector<std::vector<int>> all_patterns(const Model& model, bool exchangeable) {
-  const std::vector<Column> columns = block_columns(model, exchangeable);
+  const std::vector<PatternColumn> columns = block_columns(model, exchangeable);
   if (columns.empty()) return {};
   std::vector<std::vector<std::size_t>> choices{{}};  // indices of columns, [L]; not decreasing if blocks are exchangeable
   for (int l = 0; l < model.blocks; ++l) {
@@ -107,15 +107,15 @@ class Exchange {
   bool any_single_move() {
     if (evaluations_ >= most_evaluations()) return false;
     bool moved = false;
-    for (int& position : pattern_)
+    for (int& offset : pattern_)
       for (int r = 0; r < model_.phases(); ++r) {
-        const int before = position;
-        position = r;
+        const int before = offset;
+        offset = r;
         if (r == before) continue;
         if (accept())
           moved = true;
         else
-          position = before;
+          offset = before;
       }
     return moved;
   }

@@ -1,4 +1,4 @@
-// Search over selection patterns: every gate on one position, pK = e_r and pV = e_(r+1) (theory.md sections 1 and 4).
+// Search over selection patterns: every gate on one offset, pK = e_r and pV = e_(r+1) (theory.md sections 1 and 4).
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ struct PatternOptimum {
   bool exhaustive;           ///< whether every pattern was covered: then the loss is the least of all patterns
 };
 
-/// Whether the heads of every block select different positions; never if H >= S.
+/// Whether the heads of every block select different offsets; never if H >= S.
 bool is_distinct(const Model& model, std::span<const int> pattern);
 
 /// The best selection pattern of one context. If there are at most 2048 patterns, each is evaluated; at exact geometry only one of
-/// each class of equal loss is, blocks and the positions of each block being exchangeable (theory.md section 2). Otherwise exchange
+/// each class of equal loss is, blocks and the offsets of each block being exchangeable (theory.md section 2). Otherwise exchange
 /// moves from eight starts: the cyclic pattern r = h mod (S-1), distinct for H < S, and seven random ones of streams (seed, start).
 /// Runs in parallel; the result does not depend on the number of threads. Polls the interrupt flag.
 PatternOptimum search_patterns(const Model& model, const Geometry& geometry, std::span<const Token> context, std::uint64_t seed);

@@ -23,7 +23,7 @@ struct SearchResult {
   double best_selection_loss;        ///< best selection pattern found, nats
   std::vector<int> best_pattern;     ///< its key offsets, [H][L]
   bool is_selection;                 ///< whether the better of the two is a selection (pK = e_r, pV = e_(r+1) in every gate)
-  bool distinct;                     ///< whether it is one with distinct positions in every block
+  bool distinct;                     ///< whether it is one with distinct phases in every block
   double kkt_residual;               ///< of the selection if is_selection, else of best_weights
   int starts, starts_at_best;        ///< starts of the continuous search; those within 1e-8 of best_loss
   std::vector<double> start_losses;  ///< loss that each start reached, [starts]

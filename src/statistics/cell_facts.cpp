@@ -102,7 +102,7 @@ CellFacts cell_facts(const SingleBlock& model, const SeedCounts& counts) {
           .all_distinct = Share(selected - collided, selected),
           .collided = Share(collided, selected),
           .sums = counts.heads,
-          .position_fit = of_seeds(position_uniformity(counts.heads), selected),
+          .phase_fit = of_seeds(phase_uniformity(counts.heads), selected),
           .pair_fit = of_seeds(pair_independence(counts.heads), selected),
           .pairs = has_pairs ? pair_correlation(H, n, shape_counts) : PairCorrelation{unknown_estimate, unknown_estimate},
           .escapes = counts.escapes,

@@ -54,9 +54,9 @@ struct CellFacts {
 
   // Where the heads of selected seeds are; p is NaN without seeds.
   HeadSums sums;
-  GoodnessOfFit position_fit;  ///< position_uniformity
-  GoodnessOfFit pair_fit;      ///< pair_independence
-  PairCorrelation pairs;       ///< NaN without two heads and two offsets
+  GoodnessOfFit phase_fit;  ///< phase_uniformity
+  GoodnessOfFit pair_fit;   ///< pair_independence
+  PairCorrelation pairs;    ///< NaN without two heads and two offsets
 
   // Escape times of all seeds.
   EscapeHistogram escapes;

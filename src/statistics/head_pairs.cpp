@@ -19,12 +19,12 @@ namespace {
 
 std::int64_t sum_of_squares(const HeadSums& sums) {
   std::int64_t sum = 0;
-  for (int r = 0; r < sums.positions; ++r) sum += sums.product(r, r);
+  for (int r = 0; r < sums.phases; ++r) sum += sums.product(r, r);
   return sum;
 }
 
 void check(const HeadSums& sums) {
-  const std::int64_t n = sums.positions, H = sums.heads;
+  const std::int64_t n = sums.phases, H = sums.heads;
   bool fits = H >= 1 && n >= 1 && sums.seeds >= 0 && std::int64_t(sums.at.size()) == n &&
               std::int64_t(sums.products.size()) == n * (n + 1) / 2;
   for (int r = 0; fits && r < n; ++r) {
@@ -37,11 +37,11 @@ void check(const HeadSums& sums) {
 }
 
 /// Numbers of seeds with each value of H (H - 1) y, over the values that shapes can have.
-std::map<int, std::int64_t> meeting_pairs(int heads, int positions, std::span<const std::int64_t> shape_counts) {
-  const std::vector<Shape> shapes = occupancy_shapes(heads, positions);
+std::map<int, std::int64_t> meeting_pairs(int heads, int phases, std::span<const std::int64_t> shape_counts) {
+  const std::vector<Shape> shapes = occupancy_shapes(heads, phases);
   if (shape_counts.size() != shapes.size())
-    throw DomainError(fmt::format("{} counts for the {} shapes of {} heads at {} positions", shape_counts.size(), shapes.size(),
-                                  heads, positions));
+    throw DomainError(
+        fmt::format("{} counts for the {} shapes of {} heads at {} positions", shape_counts.size(), shapes.size(), heads, phases));
   std::map<int, std::int64_t> seeds;
   for (std::size_t k = 0; k < shapes.size(); ++k) {
     if (shape_counts[k] < 0) throw DomainError(fmt::format("{} seeds of shape {}", shape_counts[k], shape_name(shapes[k])));
@@ -77,17 +77,17 @@ Estimate mean_on_unit_interval(const std::map<int, std::int64_t>& seeds, double 
 
 }  // namespace
 
-HeadSums::HeadSums(int heads_, int positions_) : heads(heads_), positions(positions_) {
-  if (heads < 1 || positions < 1) throw DomainError(fmt::format("sums of {} heads at {} positions", heads, positions));
-  at.assign(std::size_t(positions), 0);
-  products.assign(std::size_t(positions) * (positions + 1) / 2, 0);
+HeadSums::HeadSums(int heads_, int phases_) : heads(heads_), phases(phases_) {
+  if (heads < 1 || phases < 1) throw DomainError(fmt::format("sums of {} heads at {} positions", heads, phases));
+  at.assign(std::size_t(phases), 0);
+  products.assign(std::size_t(phases) * (phases + 1) / 2, 0);
 }
 
 void HeadSums::add(std::span<const int> selection) {
   if (std::int64_t(selection.size()) != heads)
     throw DomainError(fmt::format("positions of {} heads where {} are expected", selection.size(), heads));
   for (const int r : selection)
-    if (r < 0 || r >= positions) throw DomainError(fmt::format("position {} is outside 0..{}", r, positions - 1));
+    if (r < 0 || r >= phases) throw DomainError(fmt::format("position {} is outside 0..{}", r, phases - 1));
   ++seeds;
   for (const int r : selection) {
     ++at[r];
@@ -97,41 +97,40 @@ void HeadSums::add(std::span<const int> selection) {
 }
 
 HeadSums& HeadSums::operator+=(const HeadSums& other) {
-  if (other.heads != heads || other.positions != positions)
-    throw DomainError(
-        fmt::format("sums of {} heads at {} positions and of {} at {}", heads, positions, other.heads, other.positions));
+  if (other.heads != heads || other.phases != phases)
+    throw DomainError(fmt::format("sums of {} heads at {} positions and of {} at {}", heads, phases, other.heads, other.phases));
   seeds += other.seeds;
   std::transform(at.begin(), at.end(), other.at.begin(), at.begin(), std::plus<>());
   std::transform(products.begin(), products.end(), other.products.begin(), products.begin(), std::plus<>());
   return *this;
 }
 
-GoodnessOfFit position_uniformity(const HeadSums& sums) {
+GoodnessOfFit phase_uniformity(const HeadSums& sums) {
   check(sums);
-  const std::int64_t n = sums.positions, H = sums.heads;
+  const std::int64_t n = sums.phases, H = sums.heads;
   const std::int64_t spread = n * sum_of_squares(sums) - H * H * sums.seeds;  // n (n - 1) v seeds
-  if (spread == 0) return chi_square_of(0.0, sums.positions - 1);
+  if (spread == 0) return chi_square_of(0.0, sums.phases - 1);
   double statistic = 0.0;  // sum_r (at_r - H seeds / n)^2 / (v seeds)
   for (const std::int64_t count : sums.at) {
     const double excess = double(n * count - H * sums.seeds);
     statistic += excess * excess * double(n - 1) / (double(n) * double(spread));
   }
-  return chi_square_of(statistic, sums.positions - 1);
+  return chi_square_of(statistic, sums.phases - 1);
 }
 
-std::vector<double> joint_positions(const HeadSums& sums) {
+std::vector<double> joint_phases(const HeadSums& sums) {
   check(sums);
   if (sums.heads < 2 || sums.seeds < 1) throw DomainError(fmt::format("pairs of {} heads of {} seeds", sums.heads, sums.seeds));
   const double pairs = double(sums.seeds) * sums.heads * (sums.heads - 1);
   std::vector<double> joint;
-  for (int r = 0; r < sums.positions; ++r)
-    for (int s = 0; s < sums.positions; ++s) joint.push_back(double(sums.product(r, s) - (r == s ? sums.at[r] : 0)) / pairs);
+  for (int r = 0; r < sums.phases; ++r)
+    for (int s = 0; s < sums.phases; ++s) joint.push_back(double(sums.product(r, s) - (r == s ? sums.at[r] : 0)) / pairs);
   return joint;
 }
 
 GoodnessOfFit pair_independence(const HeadSums& sums) {
   check(sums);
-  const std::int64_t n = sums.positions, H = sums.heads;
+  const std::int64_t n = sums.phases, H = sums.heads;
   if (n < 2 || H < 2 || sums.seeds == 0) return chi_square_of(0.0, 0);
   double squares = 0.0;  // of n^2 T
   for (int r = 0; r < n; ++r)
@@ -143,11 +142,11 @@ GoodnessOfFit pair_independence(const HeadSums& sums) {
   return chi_square_of(squares / (2.0 * double(n * n * H * (H - 1)) * double(sums.seeds)), int(n * (n - 1) / 2));
 }
 
-PairCorrelation pair_correlation(int heads, int positions, std::span<const std::int64_t> shape_counts, double level) {
-  if (heads < 2 || positions < 2) throw DomainError(fmt::format("correlation of {} heads at {} positions", heads, positions));
+PairCorrelation pair_correlation(int heads, int phases, std::span<const std::int64_t> shape_counts, double level) {
+  if (heads < 2 || phases < 2) throw DomainError(fmt::format("correlation of {} heads at {} positions", heads, phases));
   if (!(level > 0.0 && level < 1.0)) throw DomainError(fmt::format("confidence level {} must be in (0, 1)", level));
-  const Estimate same = mean_on_unit_interval(meeting_pairs(heads, positions, shape_counts), double(heads) * (heads - 1), level);
-  const double chance = 1.0 / positions;
+  const Estimate same = mean_on_unit_interval(meeting_pairs(heads, phases, shape_counts), double(heads) * (heads - 1), level);
+  const double chance = 1.0 / phases;
   const auto correlation = [&](double p) { return (p - chance) / (1.0 - chance); };
   return {same, {correlation(same.value), {correlation(same.interval.low), correlation(same.interval.high)}}};
 }

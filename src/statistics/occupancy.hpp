@@ -1,4 +1,4 @@
-// How H heads that choose among n = S - 1 positions share them: shapes of occupancy and their laws (theory.md section 5, head
+// How H heads that choose among n = S - 1 phases share them: shapes of occupancy and their laws (theory.md section 5, head
 // coverage).
 #pragma once
 
@@ -9,10 +9,10 @@
 
 namespace phaselock {
 
-/// Numbers of heads at the occupied positions, the largest first; they sum to H. Two heads together and one apart: {2, 1}.
+/// Numbers of heads at the occupied phases, the largest first; they sum to H. Two heads together and one apart: {2, 1}.
 using Shape = std::vector<int>;
 
-/// The shape of chosen positions, each >= 0.
+/// The shape of chosen phases, each >= 0.
 Shape shape_of(std::span<const int> selection);
 
 /// "2+1".

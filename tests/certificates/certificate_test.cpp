@@ -112,7 +112,7 @@ TEST_SUITE("slow") {
     const auto quiet = [](std::string_view, int, int) {};
     const auto linear = check_theorem2({{{4, 4, 3, 32, 1.0, 1.0}, 1e-2, 12}}, 1.0, quiet).front();
     CHECK(linear.certificates.size() == 12);
-    const auto mixed = check_theorem2({{{4, 4, 3, 1000, 1.0, 8.0}, 1e-2, 30, GateClass::fixed}}, 1.0, quiet).front();
+    const auto mixed = check_theorem2({{{4, 4, 3, 1000, 1.0, 8.0}, 1e-2, 30, GateClass::static_}}, 1.0, quiet).front();
     CHECK(mixed.evidence["proved"].get<int>() + mixed.evidence["interior"].get<int>() == 30);
     CHECK(mixed.evidence["interior"].get<int>() >= 5);
     CHECK(mixed.evidence["undecided"] == 0);

@@ -19,9 +19,7 @@ using namespace phaselock;
 
 namespace {
 
-phaselock_check::Model for_checker(const SingleBlock& m) {
-  return {m.blocks, m.positions, m.heads, m.vocabulary, m.gamma, m.beta};
-}
+phaselock_check::Model for_checker(const SingleBlock& m) { return {m.blocks, m.positions, m.heads, m.vocabulary, m.gamma, m.beta}; }
 
 /// Gates of two blocks with `size` numbers each: the first entries of points of the simplex with S entries; the higher the power,
 /// the closer to a vertex.
@@ -137,7 +135,7 @@ TEST_SUITE("fast") {
         for (std::size_t i = 0; i < keys.size(); ++i)
           inside[i] = trial == 0 ? keys[i] : std::lerp(box.low[i], box.high[i], stream.uniform());
         auto W = random_values(m, stream, 1.0 + trial);
-        const double excess = std::max(0.0, W[1] - cap);  // onto position 0
+        const double excess = std::max(0.0, W[1] - cap);  // onto offset 0
         W[1] -= excess;
         W[0] += excess;
         CHECK(bound.upper() <= pair_loss(m, inside, W) + 1e-12);

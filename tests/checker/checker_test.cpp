@@ -166,7 +166,7 @@ double margin_at(const SingleBlock& m, const std::vector<int>& selection, double
   return least;
 }
 
-/// Gates of the box: each has weight 1 - eta or 1 at its target and the rest on one other position, or anything between.
+/// Gates of the box: each has weight 1 - eta or 1 at its target and the rest on one other offset, or anything between.
 ContextGates gates_of_box(const SingleBlock& m, const std::vector<int>& selection, double eta, Stream& stream) {
   ContextGates gates(m);
   for (int branch = 0; branch < 2; ++branch)

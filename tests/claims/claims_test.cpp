@@ -79,7 +79,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("where no flow selects, agreement is not claimed; interior flows are no success") {
     const auto results =
-        check_theorem2({{{4, 4, 1, 32, 1.0, 8.0}, 1e-2, 12, GateClass::fixed}}, 1.0, [](std::string_view, int, int) {});
+        check_theorem2({{{4, 4, 1, 32, 1.0, 8.0}, 1e-2, 12, GateClass::static_}}, 1.0, [](std::string_view, int, int) {});
     CHECK(results[0].evidence["interior"] == 12);
     CHECK(results[0].outcome() == "REFUTED");
     CHECK(results[1].outcome() == "UNDECIDED");
@@ -106,7 +106,6 @@ TEST_SUITE("fast") {
   TEST_CASE("repulsion: supported where few heads meet, refuted where they meet more often than by chance") {
     CHECK(check_coverage_repulsion({4, 4, 3, 100, 1.0, 8.0}, 1.0, 20).outcome() == "SUPPORTED");
   }
-
 }
 
 TEST_SUITE("slow") {

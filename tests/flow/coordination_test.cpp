@@ -52,7 +52,7 @@ int distinct(const std::vector<SeedEnd>& ends, int heads) {
   }));
 }
 
-/// Mean-free part of the numbers of a gate that correspond to positions.
+/// Mean-free part of the numbers of a gate that correspond to phases.
 std::vector<double> matched(const SingleBlock& model, const std::vector<double>& bias, int branch, int head) {
   const double* first = bias.data() + row_index(model, branch, head, branch == key_branch ? 0 : 1);
   std::vector<double> part(first, first + model.phases());

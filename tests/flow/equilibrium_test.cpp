@@ -125,13 +125,13 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a family of minima of which only a part are minima is passed by") {
-    // beta = 4, N = 20: heads 1 and 2 share offset 1 and trade between positions 1 and 2; a flow was seen to drift out of this.
+    // beta = 4, N = 20: heads 1 and 2 share offset 1 and trade between offsets 1 and 2; a flow was seen to drift out of this.
     const SingleBlock small{4, 4, 3, 20, 1.0, 4.0};
     std::vector<double> weights(2 * small.branch_rows(), 0.0);
     const int key[] = {2, 1, 1};
     for (int h = 0; h < 3; ++h) weights[row_index(small, key_branch, h, key[h])] = 1.0;
     weights[row_index(small, value_branch, 0, 3)] = 1.0;
-    const double total = 0.44279 + 0.15524;  // weight of both heads on position 1
+    const double total = 0.44279 + 0.15524;  // weight of both heads on offset 1
     const auto split = [&](double first) {
       weights[row_index(small, value_branch, 1, 1)] = first;
       weights[row_index(small, value_branch, 1, 2)] = 1.0 - first;

@@ -247,12 +247,12 @@ TEST_SUITE("fast") {
     const std::vector<double> bias = test::normals(2 * small.branch_rows(), 0.05, 67);
     for (const double kappa : {0.3, 1.0}) {
       const FlowOptions options = until(1e3);
-      const FlowResult fixed = static_flow(small, kappa, bias, options);
+      const FlowResult static_ = static_flow(small, kappa, bias, options);
       const FlowResult linear = table_flow(small, Geometry::exact(kappa, 16), sample_balanced(small, 8, 68), GateClass::linear,
                                            tables_from_bias(small, bias), options);
-      CHECK(relative_error(linear.state, tables_from_bias(small, fixed.state)) < 1e-8);
-      CHECK(linear.loss == doctest::Approx(fixed.loss).epsilon(1e-10));
-      CHECK(linear.gates.avg_offsets[0] == doctest::Approx(fixed.gates.static_offsets[0]).epsilon(1e-8));
+      CHECK(relative_error(linear.state, tables_from_bias(small, static_.state)) < 1e-8);
+      CHECK(linear.loss == doctest::Approx(static_.loss).epsilon(1e-10));
+      CHECK(linear.gates.avg_offsets[0] == doctest::Approx(static_.gates.static_offsets[0]).epsilon(1e-8));
       CHECK(linear.residual_all == doctest::Approx(linear.gates.residual).epsilon(1e-8));
     }
     // An independent sample does not occupy every slot equally, and the rows spread.
@@ -349,7 +349,7 @@ TEST_SUITE("fast") {
     const Contexts contexts = sample_balanced(small, 1, 74);
     CHECK_THROWS_AS(static_flow(small, 1.0, std::vector<double>(23, 0.0), {}), DomainError);
     CHECK_THROWS_AS(table_flow(small, geometry, contexts, GateClass::linear, std::vector<double>(7, 0.0), {}), DomainError);
-    CHECK_THROWS_AS(table_flow(small, geometry, contexts, GateClass::fixed, std::vector<double>(small.table_size(), 0.0), {}),
+    CHECK_THROWS_AS(table_flow(small, geometry, contexts, GateClass::static_, std::vector<double>(small.table_size(), 0.0), {}),
                     DomainError);
     SingleBlock bad = small;
     bad.vocabulary = 15;
@@ -530,9 +530,9 @@ TEST_SUITE("slow") {
         options.integration.atol = 1e-10;
         const FlowResult linear = table_flow(model, geometry, sample_balanced(model, 1, seed), GateClass::linear,
                                              geometry.initial_tables(model, rho, seed), options);
-        const FlowResult fixed = static_flow(model, 1.0, static_part(model, linear.initial), options);
+        const FlowResult static_ = static_flow(model, 1.0, static_part(model, linear.initial), options);
         CHECK(linear.outcome == FlowOutcome::selected);
-        CHECK(linear.gates.selection == fixed.gates.selection);
+        CHECK(linear.gates.selection == static_.gates.selection);
         for (const double offsets : linear.gates.static_offsets) CHECK(offsets < 1.01);
         for (const double offsets : linear.gates.avg_offsets) CHECK(offsets < 1.01);
         CHECK(linear.residual_all >= linear.gates.residual);

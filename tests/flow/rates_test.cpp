@@ -8,8 +8,6 @@
 #include <cmath>
 
 #include "flow/flow.hpp"
-#include "loss/static_curvature.hpp"
-#include "loss/static_loss.hpp"
 #include "loss/spectrum.hpp"
 #include "loss/static_curvature.hpp"
 #include "loss/static_loss.hpp"
@@ -72,7 +70,7 @@ double symmetric_growth(const SingleBlock& model, double t) {
   const auto velocity = [&](double s, const Gates& g) {  // dg/ds = (1 + t) dg/dt, t = e^s - 1
     std::vector<double> gradient(2 * model.branch_rows());
     static_bias_loss(model, biases(g).data(), gradient.data());
-    const auto at = [&](int branch, int position) { return -std::exp(s) * gradient[row_index(model, branch, 0, position)]; };
+    const auto at = [&](int branch, int offset) { return -std::exp(s) * gradient[row_index(model, branch, 0, offset)]; };
     return Gates{at(key_branch, 0), at(key_branch, S - 1), at(value_branch, 1), at(value_branch, 0)};
   };
   const auto moved = [](Gates g, const Gates& by, double step) {

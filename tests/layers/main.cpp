@@ -100,7 +100,8 @@ int main() {
     print_table_loss(model);
     print_context_and_static_loss(model);
   }
-  const SingleBlock usual{4, 4, 3, 1000, 1.0, 1.0}, meeting{4, 4, 3, 1000, 1.0, 8.0};  // of `meeting`, three seeds in ten end interior
+  const SingleBlock usual{4, 4, 3, 1000, 1.0, 1.0},
+      meeting{4, 4, 3, 1000, 1.0, 8.0};  // of `meeting`, three seeds in ten end interior
   print_static_flow(usual, 1);
   print_static_flow(meeting, 1);
   print_counts(meeting);

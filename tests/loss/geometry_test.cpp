@@ -33,7 +33,7 @@ Eigen::MatrixXd random_embeddings(int N, int d, std::uint64_t seed) {
   return X;
 }
 
-/// Takes the mean over positions off every gate's derivative: what is left acts on probability vectors.
+/// Takes the mean over offsets off every gate's derivative: what is left acts on probability vectors.
 std::vector<double> tangent(const SingleBlock& model, std::vector<double> d) {
   for (std::size_t gate = 0; gate < d.size(); gate += model.positions) {
     const double mean = std::accumulate(d.begin() + gate, d.begin() + gate + model.positions, 0.0) / model.positions;

@@ -102,12 +102,12 @@ TEST_SUITE("fast") {
     const SingleBlock model{4, 4, 3, 40, 0.7, 3.0};
     const std::vector<double> bias = test::normals(2 * model.branch_rows(), 2.0, 38), tables = tables_from_bias(model, bias);
     const Contexts contexts = sample_independent(model, 5, 32);
-    const GateObservation fixed = observe_static(model, bias), linear = observe_tables(model, tables, contexts);
-    CHECK(test::relative_error(linear.weights, fixed.weights) < 1e-13);
-    CHECK(test::relative_error(linear.static_offsets, fixed.static_offsets) < 1e-13);
-    CHECK(test::relative_error(linear.avg_offsets, fixed.static_offsets) < 1e-13);
-    CHECK(linear.residual == doctest::Approx(fixed.residual).epsilon(1e-13));
-    CHECK(linear.selection == fixed.selection);
+    const GateObservation static_ = observe_static(model, bias), linear = observe_tables(model, tables, contexts);
+    CHECK(test::relative_error(linear.weights, static_.weights) < 1e-13);
+    CHECK(test::relative_error(linear.static_offsets, static_.static_offsets) < 1e-13);
+    CHECK(test::relative_error(linear.avg_offsets, static_.static_offsets) < 1e-13);
+    CHECK(linear.residual == doctest::Approx(static_.residual).epsilon(1e-13));
+    CHECK(linear.selection == static_.selection);
     const PhaseCurve curve = phase_curve_static(model, bias);
     const PhaseCurve sampled = phase_curve_tables(model, Geometry::exact(1.0, model.vocabulary), tables, contexts);
     CHECK(test::relative_error(sampled.loss, curve.loss) < 1e-13);
@@ -197,9 +197,9 @@ TEST_SUITE("fast") {
     }
     CHECK(attained >= 3);
     const std::vector<double> bias = bias_of({{0.99, 0.01, 0}, {0, 0.97, 0.03}, {0.02, 0.98, 0}, {0, 0.01, 0.99}});
-    const GateObservation fixed = observe_static(model, bias);
-    CHECK(residual_bound(model, bias, 1, fixed) == doctest::Approx(0.03).epsilon(1e-12));
-    CHECK(fixed.residual == doctest::Approx(0.03).epsilon(1e-12));
+    const GateObservation static_ = observe_static(model, bias);
+    CHECK(residual_bound(model, bias, 1, static_) == doctest::Approx(0.03).epsilon(1e-12));
+    CHECK(static_.residual == doctest::Approx(0.03).epsilon(1e-12));
     std::vector<double> huge(2 * model.branch_rows(), 0.0);
     huge[0] = -1e6;
     CHECK(std::isfinite(residual_bound(model, huge, 1, observe_static(model, huge))));
@@ -213,7 +213,7 @@ TEST_SUITE("fast") {
     CHECK(curve.mean == doctest::Approx(2.0 / 3).epsilon(1e-14));
     CHECK(curve.worst == 0.0);
     CHECK(curve.gap == 1.0);
-    // Covered phase: one head at w(1) on the answer and o(1) elsewhere, the other at 1/L on its own value position of each block.
+    // Covered phase: one head at w(1) on the answer and o(1) elsewhere, the other at 1/L on its own value offset of each block.
     const Attention<double> a = attention(model, 1.0);
     const double Z = 100 - 8 + std::exp(4 * a.w) + 3 * std::exp(4 * a.o) + 4 * std::exp(1.0);
     const double dead = 100 - 8 + 8 * std::exp(1.0);  // both heads spread over the blocks, and none holds the answer
@@ -231,7 +231,7 @@ TEST_SUITE("fast") {
     CHECK(uniform.gap == 0.0);
     const PhaseCurve half = phase_curve_static(model, bias_of({{0.5, 0.5, 0, 0}, {0, 0.5, 0.5, 0}}));
     CHECK(half.accuracy == std::vector<double>{0.5, 0.5, 0.0});
-    // A value gate on position 0 answers nothing; keys on the last position see nothing.
+    // A value gate on offset 0 answers nothing; keys on the last offset see nothing.
     const PhaseCurve blind = phase_curve_static(model, bias_of({{0, 0, 0, 1}, {1, 0, 0, 0}}));
     CHECK(blind.accuracy == std::vector<double>{0.0, 0.0, 0.0});
     // A key that sees nothing before a value on the answer: the L blocks tie.

@@ -158,7 +158,7 @@ TEST_SUITE("fast") {
     CHECK(search.contexts.sampling == Sampling::independent);
     CHECK(search.contexts.count == 1);
     CHECK(write_scenario(search).find("starts = 64 ") != std::string::npos);
-    CHECK(parse("kind = \"coverage\"\n" + model).gates.gates == GateWord::fixed);
+    CHECK(parse("kind = \"coverage\"\n" + model).gates.gates == GateWord::static_);
     const Scenario toy = parse("kind = \"toy\"\n[model]\nblocks = 4\ngamma = 1\nbeta = 2\n");
     CHECK(toy.model.positions == 2);
     CHECK(write_scenario(toy).find("theta = [0.001, -0.002]") != std::string::npos);
@@ -182,7 +182,7 @@ TEST_SUITE("fast") {
     const Scenario s =
         parse(text, {"model.beta=4", "gates.class=static", "flow.save_at=[1, 10.5]", "model.beta=8", "initial.seed=3"});
     CHECK(s.model.beta == 8.0);
-    CHECK(s.gates.gates == GateWord::fixed);
+    CHECK(s.gates.gates == GateWord::static_);
     CHECK(s.flow.save_at == std::vector<double>{1.0, 10.5});
     CHECK(s.places.at("model.beta") == "--set model.beta=8");
     CHECK(parse(text, {"kind=search"}).kind->name == "search");
@@ -343,8 +343,8 @@ TEST_SUITE("fast") {
     const TempFolder folder;
     folder.write("bias.json", R"({"t": 3.0, "bias": [[[0.5, 0, 0]], [[0, 0.25, 0]]]})");
     const std::string start = "initial.file=" + (folder / "bias.json").string();
-    const std::vector<std::string> fixed = {start, "gates.class=static"}, linear = {start};
-    const Scenario s = parse_scenario(small_flow(), "x.toml", folder.path(), fixed, kind_list());
+    const std::vector<std::string> static_ = {start, "gates.class=static"}, linear = {start};
+    const Scenario s = parse_scenario(small_flow(), "x.toml", folder.path(), static_, kind_list());
     CHECK(initial_biases(s) == std::vector<double>{0.5, 0, 0, 0, 0.25, 0});
     const Scenario t = parse_scenario(small_flow(), "x.toml", folder.path(), linear, kind_list());
     const std::vector<double> tables = initial_tables(t, make_geometry(t));

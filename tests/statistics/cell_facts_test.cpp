@@ -83,7 +83,7 @@ TEST_SUITE("fast") {
     // Expected are 8/9, 48/9 and 16/9 seeds.
     CHECK(f.shape_fit.test.statistic == Approx(1.0 / 72 + 49.0 / 48 + 25.0 / 9).epsilon(1e-13));
     CHECK(f.sums.at == std::vector<std::int64_t>{10, 8, 6});
-    CHECK(f.position_fit.statistic == position_uniformity(f.sums).statistic);
+    CHECK(f.phase_fit.statistic == phase_uniformity(f.sums).statistic);
     CHECK(f.pair_fit.statistic == pair_independence(f.sums).statistic);
     CHECK(f.pairs.same.value == Approx((1.0 + 3.0 / 3) / 8).epsilon(1e-14));
     const auto quality = [&](double ShapeQuality::*of) {
@@ -114,7 +114,7 @@ TEST_SUITE("fast") {
     check_share(f.selected, 0, 1);
     CHECK(f.collided.of == 0);
     for (const double number :
-         {f.collided.estimate.value, f.collided.estimate.interval.low, f.shape_fit.test.p_value, f.position_fit.p_value,
+         {f.collided.estimate.value, f.collided.estimate.interval.low, f.shape_fit.test.p_value, f.phase_fit.p_value,
           f.pair_fit.p_value, f.pairs.same.value, f.quality.mean_loss, f.escape_median.value, f.agrees.estimate.value})
       CHECK(std::isnan(number));
     CHECK(f.shape_shares[0].interval.low == 0.0);
@@ -146,8 +146,8 @@ TEST_SUITE("fast") {
     CHECK(f.collided.count == 0);
     CHECK(chi_square_test(f.distinct, f.occupancy_law).p_value < 1e-6);  // the law would have 2 in 9 distinct
     CHECK(f.shape_fit.test.p_value == 1.0 / 2000);                       // no table drawn from the law is as extreme
-    CHECK(f.position_fit.statistic == 0.0);
-    CHECK(f.position_fit.p_value == 1.0);
+    CHECK(f.phase_fit.statistic == 0.0);
+    CHECK(f.phase_fit.p_value == 1.0);
   }
 
   TEST_CASE("flows that end before they select are counted apart") {
@@ -164,7 +164,7 @@ TEST_SUITE("slow") {
     const CellFacts f = facts_of_flows({4, 4, 3, 1000, 1.0, 1.0}, 400);
     CHECK(f.selected.count >= 395);
     CHECK(f.shape_fit.test.p_value > 1e-3);
-    CHECK(f.position_fit.p_value > 1e-3);
+    CHECK(f.phase_fit.p_value > 1e-3);
   }
 
   TEST_CASE("N = 20, beta = 1: heads never all meet in 60 seeds") {
@@ -176,7 +176,7 @@ TEST_SUITE("slow") {
   TEST_CASE("one head: positions are uniform, and the test of groups is Pearson's") {
     const CellFacts f = facts_of_flows({4, 4, 1, 64, 1.0, 1.0}, 300);
     CHECK(f.selected.count == 300);
-    CHECK(f.position_fit.p_value > 1e-3);
-    CHECK(f.position_fit.statistic == Approx(chi_square_test(f.sums.at, std::vector<double>(3, 1.0 / 3)).statistic).epsilon(1e-12));
+    CHECK(f.phase_fit.p_value > 1e-3);
+    CHECK(f.phase_fit.statistic == Approx(chi_square_test(f.sums.at, std::vector<double>(3, 1.0 / 3)).statistic).epsilon(1e-12));
   }
 }

@@ -1,4 +1,4 @@
-// Positions and pairs of heads from sums over seeds: known values, levels and power by simulation.
+// Phases and pairs of heads from sums over seeds: known values, levels and power by simulation.
 #include "statistics/head_pairs.hpp"
 
 #include <doctest/doctest.h>
@@ -44,8 +44,8 @@ struct Heads {
 
 std::vector<double> uniform(int n) { return std::vector<double>(n, 1.0 / n); }
 
-HeadSums sums_of(int heads, int positions, const std::vector<std::vector<int>>& selections) {
-  HeadSums sums(heads, positions);
+HeadSums sums_of(int heads, int phases, const std::vector<std::vector<int>>& selections) {
+  HeadSums sums(heads, phases);
   for (const std::vector<int>& selection : selections) sums.add(selection);
   return sums;
 }
@@ -58,16 +58,16 @@ double meeting(const Shape& shape) {
 }
 
 /// Shares of 2000 data sets in which the interval of `same` covers, for seeds with this law of shapes.
-double share_covering(std::uint64_t seed, int heads, int positions, const std::vector<double>& law, int seeds) {
+double share_covering(std::uint64_t seed, int heads, int phases, const std::vector<double>& law, int seeds) {
   Stream stream(seed, Purpose::choice);
-  const std::vector<Shape> shapes = occupancy_shapes(heads, positions);
+  const std::vector<Shape> shapes = occupancy_shapes(heads, phases);
   double truth = 0.0;
   for (std::size_t k = 0; k < law.size(); ++k) truth += law[k] * meeting(shapes[k]);
   int covered = 0;
   for (int set = 0; set < 2000; ++set) {
     std::vector<std::int64_t> counts(law.size(), 0);
     for (int k = 0; k < seeds; ++k) ++counts[test::choose(stream, law)];
-    const Interval interval = pair_correlation(heads, positions, counts).same.interval;
+    const Interval interval = pair_correlation(heads, phases, counts).same.interval;
     covered += interval.low <= truth + 1e-12 && truth <= interval.high + 1e-12;
   }
   return covered / 2000.0;
@@ -93,20 +93,20 @@ TEST_SUITE("fast") {
     CHECK_THROWS_AS(HeadSums(0, 3), DomainError);
     CHECK_THROWS_AS(HeadSums(3, 0), DomainError);
     ++sums.products[1];
-    CHECK_THROWS_AS(position_uniformity(sums), DomainError);
-    CHECK_THROWS_AS(joint_positions(sums), DomainError);
+    CHECK_THROWS_AS(phase_uniformity(sums), DomainError);
+    CHECK_THROWS_AS(joint_phases(sums), DomainError);
     CHECK_THROWS_AS(pair_independence(sums), DomainError);
   }
 
   TEST_CASE("uniformity: Pearson's test for one head, certain for seeds that never vary") {
-    const GoodnessOfFit one = position_uniformity(sums_of(1, 3, {{0}, {1}, {1}, {2}, {1}, {0}, {1}}));
+    const GoodnessOfFit one = phase_uniformity(sums_of(1, 3, {{0}, {1}, {1}, {2}, {1}, {0}, {1}}));
     const GoodnessOfFit pearson = chi_square_test(std::vector<std::int64_t>{2, 4, 1}, uniform(3));
     CHECK(one.statistic == doctest::Approx(pearson.statistic).epsilon(1e-13));
     CHECK(one.p_value == doctest::Approx(pearson.p_value).epsilon(1e-12));
-    CHECK(position_uniformity(sums_of(3, 3, {{0, 1, 2}, {2, 0, 1}})).p_value == 1.0);
-    CHECK(position_uniformity(HeadSums(3, 3)).p_value == 1.0);
-    CHECK(position_uniformity(sums_of(2, 1, {{0, 0}, {0, 0}})).p_value == 1.0);
-    CHECK(position_uniformity(sums_of(2, 3, std::vector<std::vector<int>>(50, {1, 1}))).p_value < 1e-10);
+    CHECK(phase_uniformity(sums_of(3, 3, {{0, 1, 2}, {2, 0, 1}})).p_value == 1.0);
+    CHECK(phase_uniformity(HeadSums(3, 3)).p_value == 1.0);
+    CHECK(phase_uniformity(sums_of(2, 1, {{0, 0}, {0, 0}})).p_value == 1.0);
+    CHECK(phase_uniformity(sums_of(2, 3, std::vector<std::vector<int>>(50, {1, 1}))).p_value < 1e-10);
   }
 
   TEST_CASE("uniformity: p-values are uniform (level 1e-3) for independent, equal and repelling heads; biased ones are found") {
@@ -115,7 +115,7 @@ TEST_SUITE("fast") {
       std::vector<std::int64_t> counts(10, 0);
       for (int round = 0; round < 1000; ++round) {
         const HeadSums sums = Heads{3, uniform(4), alike, apart}.sums(stream, 300);
-        ++counts[std::min(9, int(10 * position_uniformity(sums).p_value))];
+        ++counts[std::min(9, int(10 * phase_uniformity(sums).p_value))];
       }
       return chi_square_test(counts, uniform(10)).p_value;
     };
@@ -125,17 +125,17 @@ TEST_SUITE("fast") {
     CHECK(tenths(0.3, 0.4) > 1e-3);
     int found = 0;
     for (int round = 0; round < 100; ++round)
-      found += position_uniformity(Heads{3, {0.35, 0.25, 0.2, 0.2}, 0.3, 0.1}.sums(stream, 300)).p_value < 0.05;
+      found += phase_uniformity(Heads{3, {0.35, 0.25, 0.2, 0.2}, 0.3, 0.1}.sums(stream, 300)).p_value < 0.05;
     CHECK(found > 90);
   }
 
   TEST_CASE("joint positions of two heads: the average over the ordered pairs of each seed") {
-    const std::vector<double> joint = joint_positions(sums_of(3, 3, {{0, 2, 0}, {2, 1, 0}}));
+    const std::vector<double> joint = joint_phases(sums_of(3, 3, {{0, 2, 0}, {2, 1, 0}}));
     // Pairs of the first seed: (0,2) (0,0) (2,0) (2,0) (0,0) (0,2); of the second all different ones.
     const double expected[] = {2, 1, 3, 1, 0, 1, 3, 1, 0};
     for (int k = 0; k < 9; ++k) CHECK(joint[k] == doctest::Approx(expected[k] / 12).epsilon(1e-14));
-    CHECK_THROWS_AS(joint_positions(HeadSums(3, 3)), DomainError);
-    CHECK_THROWS_AS(joint_positions(sums_of(1, 3, {{0}})), DomainError);
+    CHECK_THROWS_AS(joint_phases(HeadSums(3, 3)), DomainError);
+    CHECK_THROWS_AS(joint_phases(sums_of(1, 3, {{0}})), DomainError);
   }
 
   TEST_CASE("independence of pairs: two positions by hand, nothing to compare") {
@@ -151,7 +151,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("pair correlation: by hand, its ends, Clopper-Pearson for two heads") {
-    // Shapes of 3 heads at 3 positions: 3, 2+1, 1+1+1 with y = 1, 1/3, 0.
+    // Shapes of 3 heads at 3 phases: 3, 2+1, 1+1+1 with y = 1, 1/3, 0.
     const PairCorrelation found = pair_correlation(3, 3, std::vector<std::int64_t>{10, 60, 30});
     CHECK(found.same.value == doctest::Approx(0.3).epsilon(1e-14));
     CHECK(found.correlation.value == doctest::Approx((0.3 - 1.0 / 3) / (2.0 / 3)).epsilon(1e-13));
@@ -170,7 +170,7 @@ TEST_SUITE("fast") {
     CHECK(std::isnan(none.same.value));
     CHECK(none.same.interval.low == 0.0);
     CHECK(none.same.interval.high == 1.0);
-    // Shapes of 4 heads at 2 positions: 4, 3+1, 2+2 with y = 1, 1/2, 1/3. An interval never leaves the values that seeds can have:
+    // Shapes of 4 heads at 2 phases: 4, 3+1, 2+2 with y = 1, 1/2, 1/3. An interval never leaves the values that seeds can have:
     // around seeds that are all at an end it would.
     const Interval least = pair_correlation(4, 2, std::vector<std::int64_t>{0, 0, 7}).same.interval;
     CHECK(least.low == 1.0 / 3);
@@ -204,7 +204,7 @@ TEST_SUITE("fast") {
       sums.add(selection);
       ++counts[std::find(shapes.begin(), shapes.end(), shape_of(selection)) - shapes.begin()];
     }
-    const std::vector<double> joint = joint_positions(sums);
+    const std::vector<double> joint = joint_phases(sums);
     CHECK(pair_correlation(4, 3, counts).same.value == doctest::Approx(joint[0] + joint[4] + joint[8]).epsilon(1e-13));
     CHECK(std::accumulate(joint.begin(), joint.end(), 0.0) == doctest::Approx(1.0).epsilon(1e-13));
   }
@@ -254,8 +254,8 @@ TEST_SUITE("slow") {
       return double(count) / data_sets;
     };
     const double error = std::sqrt(0.05 * 0.95 / 2000);
-    for (const auto& [heads, positions] : {std::pair{2, 3}, {3, 3}, {4, 5}, {7, 3}}) {
-      const double share = rejected({heads, uniform(positions)}, 400, 2000);
+    for (const auto& [heads, phases] : {std::pair{2, 3}, {3, 3}, {4, 5}, {7, 3}}) {
+      const double share = rejected({heads, uniform(phases)}, 400, 2000);
       CHECK(share <= 0.05 + 3 * error);
       CHECK(share >= 0.05 - 4 * error);
     }

@@ -117,8 +117,8 @@ TEST_SUITE("fast") {
                        {"/n_star/all", n_star(f.model, 3)},
                        {"/occupancy/statistic", f.shape_fit.test.statistic},
                        {"/occupancy/p_value", f.shape_fit.test.p_value},
-                       {"/position_uniformity/statistic", f.position_fit.statistic},
-                       {"/position_uniformity/p_value", f.position_fit.p_value},
+                       {"/position_uniformity/statistic", f.phase_fit.statistic},
+                       {"/position_uniformity/p_value", f.phase_fit.p_value},
                        {"/pair_independence/statistic", f.pair_fit.statistic},
                        {"/pair_independence/p_value", f.pair_fit.p_value}};
     for (const auto& [name, e] : {std::pair("/collision_probability", f.collided.estimate),
@@ -155,7 +155,7 @@ TEST_SUITE("fast") {
       const CellFacts& f = known.facts[c];
       Numbers numbers = {{"mean_loss", f.quality.mean_loss},         {"worst_loss", f.quality.worst_loss},
                          {"mean_accuracy", f.quality.mean_accuracy}, {"worst_accuracy", f.quality.worst_accuracy},
-                         {"occupancy_p", f.shape_fit.test.p_value},  {"uniform_p", f.position_fit.p_value},
+                         {"occupancy_p", f.shape_fit.test.p_value},  {"uniform_p", f.phase_fit.p_value},
                          {"independent_p", f.pair_fit.p_value},      {"n_star_distinct", n_star(f.model, 1)},
                          {"n_star_pair", n_star(f.model, 2)},        {"n_star_all", n_star(f.model, 3)}};
       for (const auto& [name, e] : {std::pair("selected", f.selected.estimate),

@@ -15,7 +15,7 @@ ClaimResult check_theorem1(const SingleBlock& model);
 // distinctness
 struct PatternCounts {
   bool enumerated;          ///< all patterns were compared, not a sample
-  std::int64_t distinct;    ///< patterns with distinct positions in every block
+  std::int64_t distinct;    ///< patterns with distinct phases in every block
   double predicted;         ///< [n!/(n-H)!]^L, how many there are
   std::int64_t deviating;   ///< distinct ones off loss*, others below it
   std::int64_t unresolved;  ///< others nearer to loss* than doubles resolve

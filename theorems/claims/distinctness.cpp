@@ -1,4 +1,4 @@
-// Heads of one block select distinct positions (theory.md section 4.3).
+// Heads of one block select distinct phases (theory.md section 4.3).
 #include <fmt/format.h>
 
 #include <algorithm>

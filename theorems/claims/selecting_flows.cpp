@@ -46,13 +46,13 @@ FlowRecord run_flow(const FlowPlan& plan, double kappa, int seed) {
       linear ? flow_of_seed(plan.model, kappa, plan.rho, seed, sample_balanced(plan.model, balanced_group(plan.model), seed),
                             GateClass::linear, quick_flow(plan.model))
              : static_flow(plan.model, kappa, initial_bias(plan.model, kappa, plan.rho, seed), quick_flow(plan.model));
-  const FlowResult fixed =
+  const FlowResult static_ =
       linear ? static_flow(plan.model, kappa, static_part(plan.model, flow.initial), quick_flow(plan.model)) : flow;
   FlowRecord record;
   record.certificate = trapping_certificate(plan.model, kappa, !linear, flow);
   record.outcome = flow.outcome;
   record.selects = selects(flow);
-  record.agrees = record.selects && fixed.gates.selection == flow.gates.selection;
+  record.agrees = record.selects && static_.gates.selection == flow.gates.selection;
   record.collides = coverage(flow.gates.selection) < plan.model.heads;
   record.static_offsets = largest(flow.gates.static_offsets);
   record.avg_offsets = largest(flow.gates.avg_offsets);

@@ -168,7 +168,7 @@ Checks controls(const VerifyOptions& options) {
     return check_control(what, expected, [=] { return check_theorem2({row}, kappa, progress).front(); });
   };
   return {gates("control: uniform gates", GateClass::uniform), gates("control: tied gates", GateClass::tied),
-          flows("control: interior equilibria", "REFUTED", {{4, 4, 3, 1000, 1.0, 8.0}, 1e-2, 60, GateClass::fixed}),
+          flows("control: interior equilibria", "REFUTED", {{4, 4, 3, 1000, 1.0, 8.0}, 1e-2, 60, GateClass::static_}),
           flows("control: as many heads as positions", "ASSUMPTION", {{4, 3, 3, 64, 1.0, 1.0}, 1e-2, 10})};
 }
 

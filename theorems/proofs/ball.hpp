@@ -81,4 +81,16 @@ class Ball {
   arb_t x_;
 };
 
+/// Sets the precision of this thread's balls, or leaves it, and restores it at the end of the scope.
+class ScopedPrecision {
+ public:
+  explicit ScopedPrecision(slong bits = Ball::precision()) : before_(Ball::precision()) { Ball::precision() = bits; }
+  ~ScopedPrecision() { Ball::precision() = before_; }
+  ScopedPrecision(const ScopedPrecision&) = delete;
+  ScopedPrecision& operator=(const ScopedPrecision&) = delete;
+
+ private:
+  slong before_;
+};
+
 }  // namespace phaselock

@@ -111,21 +111,9 @@ double first_nonnegative(const std::function<double(double)>& excess, double low
   return boost::math::tools::toms748_solve(excess, low, high, boost::math::tools::eps_tolerance<double>(50), iterations).second;
 }
 
-/// The precision of this thread's balls, restored at the end.
-class Precision {
- public:
-  Precision() : before_(Ball::precision()) {}
-  ~Precision() { Ball::precision() = before_; }
-  Precision(const Precision&) = delete;
-  Precision& operator=(const Precision&) = delete;
-
- private:
-  slong before_;
-};
-
 /// Whether value() > 0.
 Decision is_positive(const std::function<Ball()>& value) {
-  const Precision restore;
+  const ScopedPrecision restore;
   for (Ball::precision() = 64; Ball::precision() <= 4096; Ball::precision() *= 2) {
     const Ball x = value();
     if (x > Ball(0.0)) return Decision::yes;
@@ -136,7 +124,7 @@ Decision is_positive(const std::function<Ball()>& value) {
 
 template <class Value>
 Enclosure enclose(const Value& value) {
-  const Precision restore;
+  const ScopedPrecision restore;
   Ball::precision() = 128;
   const Ball x = value();
   return {x.lower(), x.upper()};

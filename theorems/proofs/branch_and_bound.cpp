@@ -17,7 +17,7 @@ namespace phaselock {
 
 namespace {
 
-/// Value weights [2][H][S] of the pair; `cap` limits the weight of position 1 in the first gate.
+/// Value weights [2][H][S] of the pair; `cap` limits the weight of offset 1 in the first gate.
 struct ValueSet {
   int gates, S;
   double cap = 1.0;

@@ -64,7 +64,7 @@ class PairBound {
   }
 
   /// Second derivative of Phi, at the V of the last evaluation, along weight of the value gate of block x and head h that moves
-  /// from position `from` to `to`: variances of the exponents' derivatives.
+  /// from offset `from` to `to`: variances of the exponents' derivatives.
   T curvature(int x, int h, int from, int to) const {
     T total(0.0);
     for (int q = 0; q < 2 * n_; ++q) {

@@ -19,18 +19,6 @@ constexpr double scan_factor = 1.05;  // of N, from far above down to L S
 constexpr slong precisions[] = {128, 256, 512};
 constexpr int most_heads_partitioned = 20;  // 627 partitions
 
-/// Restores the thread's precision.
-class Precision {
- public:
-  explicit Precision(slong bits) : before_(Ball::precision()) { Ball::precision() = bits; }
-  ~Precision() { Ball::precision() = before_; }
-  Precision(const Precision&) = delete;
-  Precision& operator=(const Precision&) = delete;
-
- private:
-  slong before_;
-};
-
 double least(const std::vector<double>& margins) { return *std::min_element(margins.begin(), margins.end()); }
 bool all_positive(const std::vector<Ball>& margins) {
   return std::all_of(margins.begin(), margins.end(), [](const Ball& margin) { return margin > Ball(0.0); });
@@ -119,7 +107,7 @@ Threshold pattern_threshold(const SingleBlock& model, std::span<const int> selec
     result.high = n_star * (1.0 + enclosure);
   }
   for (const slong bits : precisions) {
-    const Precision scope(bits);
+    const ScopedPrecision scope(bits);
     const SelectionMargins<Ball> margins(model, selection);
     const bool below = result.low == bottom || some_negative(margins.at(Ball(1.0) / Ball(result.low)));
     result.proved = below && positive_from(margins, result.high, most_steps, result.steps);

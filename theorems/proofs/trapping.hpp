@@ -28,7 +28,7 @@ struct Range {
   }
 };
 
-/// What the queries of one phase see over the box: derivatives of the loss with respect to the weight m of each position.
+/// What the queries of one phase see over the box: derivatives of the loss with respect to the weight m of each offset.
 template <class T>
 struct BoxQuery {
   std::vector<Range<T>> w, o, slope;  ///< attention of each head on the right and on another block, and w', [H]
@@ -42,7 +42,7 @@ BoxQuery<T> box_query(const SingleBlock& model, std::span<const int> selection, 
   const int H = model.heads, S = model.positions;
   const double others = model.blocks - 1;
   const T one(1.0), zero(0.0);
-  const auto weight = [&](int position, int target) { return position == target ? Range<T>{one - eta, one} : Range<T>{zero, eta}; };
+  const auto weight = [&](int offset, int target) { return offset == target ? Range<T>{one - eta, one} : Range<T>{zero, eta}; };
   BoxQuery<T> query;
   std::vector<Range<T>> m_right(S, {zero, zero}), m_other(S, {zero, zero});
   for (int h = 0; h < H; ++h) {
@@ -101,7 +101,7 @@ T trapping_margin(const SingleBlock& model, std::span<const int> selection, cons
     return result;
   };
   // d_K(q) = w' (sum_r dm(l*, r) pV(r) - mean over other blocks of the same), by o' = -w' / (L - 1); no query sits at the last
-  // position.
+  // offset.
   const auto key_derivative = [&](int h, int s) {
     if (s == model.phases()) return Range<T>{T(0.0), T(0.0)};
     const int target = selection[h] + 1;
