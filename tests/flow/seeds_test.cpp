@@ -125,6 +125,20 @@ TEST_SUITE("fast") {
 }
 
 TEST_SUITE("slow") {
+  TEST_CASE("seeds one by one, without lanes, end as in them") {
+    SeedOptions alone = within();
+    alone.ensemble = {};
+    const std::vector<SeedEnd> lanes = static_seeds(meeting, 1.0, within(), 1, 50),
+                               others = static_seeds(meeting, 1.0, alone, 1, 50);
+    REQUIRE(others.size() == lanes.size());
+    for (std::size_t k = 0; k < lanes.size(); ++k) {
+      CAPTURE(k);
+      CHECK(others[k].outcome == lanes[k].outcome);
+      CHECK(others[k].selection == lanes[k].selection);
+      CHECK(others[k].escape == doctest::Approx(lanes[k].escape).epsilon(2e-3));
+    }
+  }
+
   TEST_CASE("seeds that the lanes give up on end where the static flow's limit says") {
     for (const SingleBlock& model : {meeting, crawling, SingleBlock{4, 4, 3, 100, 1.0, 4.0}, SingleBlock{4, 4, 3, 100, 1.0, 8.0}}) {
       const std::vector<SeedEnd> ends = static_seeds(model, 1.0, within(), 1, 500);

@@ -58,13 +58,14 @@ void print_context_and_static_loss(const SingleBlock& model) {
   print("gradient", slope);
 }
 
-/// Gate weights of a static flow at a time by which it has selected, or come to rest at an interior equilibrium.
+/// Gate weights of a static flow near the saddle, on its way, and where it has selected or is at rest at an interior equilibrium.
 void print_static_flow(const SingleBlock& model, std::uint64_t seed) {
   FlowOptions options;
   options.stop = StopRule::time;
+  options.integration.save_at = {1e2, 1e3, 1e4, 1e5};
   options.integration.until = 1e5;
   const FlowResult flow = static_flow(model, 1.0, initial_bias(model, 1.0, 1e-2, seed), options);
-  print("weights", static_weights(model, flow.state));
+  for (const SavedState& state : flow.saved) print("weights", state.weights);
 }
 
 /// The counts of a coverage cell of 50 seeds, each followed by itself.

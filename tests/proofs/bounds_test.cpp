@@ -64,7 +64,7 @@ TEST_SUITE("fast") {
     for (int S : {3, 4, 6})
       for (int H = 1; H < S; ++H)
         for (double beta : {0.01, 0.1, 1.0, 4.0, 8.0}) {
-          Model model{4, S, H, 4 * S, 1.0, beta};
+          SingleBlock model{4, S, H, 4 * S, 1.0, beta};
           CAPTURE(S);
           CAPTURE(H);
           CAPTURE(beta);

@@ -48,7 +48,7 @@ SeedOptions short_flows() {
   return options;
 }
 
-CellFacts facts_of_flows(const Model& of, std::int64_t seeds, const SeedOptions& options = short_flows()) {
+CellFacts facts_of_flows(const SingleBlock& of, std::int64_t seeds, const SeedOptions& options = short_flows()) {
   return cell_facts(of, count_seeds(of, static_seeds_in_threads(of, 1.0, options, 1, seeds)));
 }
 
@@ -122,7 +122,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("one head, or one offset, has no pairs") {
-    for (const Model& lone : {Model{4, 4, 1, 100, 1.0, 1.0}, Model{4, 2, 2, 100, 1.0, 1.0}}) {
+    for (const SingleBlock& lone : {SingleBlock{4, 4, 1, 100, 1.0, 1.0}, {4, 2, 2, 100, 1.0, 1.0}}) {
       const SeedRecord seed = selected(std::vector<int>(std::size_t(lone.heads), 0));
       const CellFacts f = cell_facts(lone, count_seeds(lone, std::vector{seed}));
       CHECK(std::isnan(f.pairs.correlation.value));

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "flow/rates.hpp"
+#include "kinds/kind.hpp"
 #include "proofs/stability.hpp"
 #include "schema/sweep_axes.hpp"
 #include "seed_records.hpp"
@@ -24,7 +25,7 @@ Scenario two_cells() {
   return parse_scenario(
       "kind = \"coverage\"\n[model]\nblocks = 4\npositions = 4\nheads = 3\nvocabulary = 100\ngamma = 1.0\nbeta = 8.0\n"
       "[sweep]\nseeds = 12\nchunk = 12\n[sweep.over]\n\"initial.radius\" = [1.0, 0.25]\n",
-      "x.toml", "/tmp", {});
+      "x.toml", "/tmp", {}, kind_list());
 }
 
 /// Nine of twelve seeds select: five all different offsets, three 2+1, one all the same. They escape at `time` and later.
@@ -49,16 +50,17 @@ struct Known {
     const std::vector<CellRow> rows = cell_rows(scenario, cells);
     SweepStore store = SweepStore::create({}, write_scenario(scenario), {}, rows);
     for (std::size_t c = 0; c < cells.size(); ++c) {
-      const SeedCounts counts = counts_of(cells[c].model, times[c]);
+      const SingleBlock model = require_single_block(cells[c].model);
+      const SeedCounts counts = counts_of(model, times[c]);
       store.add(chunk_of(rows[c], cells[c], int(c), 0), counts, {});
-      facts.push_back(cell_facts(cells[c].model, counts));
+      facts.push_back(cell_facts(model, counts));
     }
     report = coverage_report(scenario, store);
   }
 
   /// The rows of a table, by column.
   std::vector<std::map<std::string, std::string>> rows(const std::string& name) const {
-    const auto table = std::find_if(report.tables.begin(), report.tables.end(), [&](const auto& t) { return t.name == name; });
+    const auto table = std::find_if(report.tables.begin(), report.tables.end(), [&](const auto& t) { return t.name() == name; });
     REQUIRE(table != report.tables.end());
     std::istringstream text(table->text);
     std::string line;
@@ -84,7 +86,7 @@ struct Known {
   }
 };
 
-double n_star(const Model& model, int together) { return pattern_threshold(model, collision_pattern(model, together)).n_star; }
+double n_star(const SingleBlock& model, int together) { return pattern_threshold(model, collision_pattern(model, together)).n_star; }
 
 using Numbers = std::vector<std::pair<std::string, double>>;
 
