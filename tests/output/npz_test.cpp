@@ -14,11 +14,10 @@ using namespace phaselock::test;
 
 namespace {
 
-std::string archive_of(const std::string& csv) {
+/// Writes a.npz of a table's text into the folder.
+void put_archive(const TempFolder& folder, const std::string& csv) {
   std::istringstream text(csv);
-  std::string archive;
-  write_npz(text, [&](std::string_view piece) { archive += piece; });
-  return archive;
+  put_npz(folder / "a.npz", folder / "a.npz.partial", text);
 }
 
 }  // namespace
@@ -26,10 +25,11 @@ std::string archive_of(const std::string& csv) {
 TEST_SUITE("fast") {
   TEST_CASE("what an array is of depends on all cells of its column; words of different lengths keep theirs") {
     const TempFolder folder;
-    folder.write("a.npz", archive_of("# comment\nword,whole,real,late,code\n"
-                                     "longest,1,1,1,7x\n"
-                                     "ab,-2,,2,8\n"
-                                     ",3,2.5e3,x,9\n"));
+    put_archive(folder,
+                "# comment\nword,whole,real,late,code\n"
+                "longest,1,1,1,7x\n"
+                "ab,-2,,2,8\n"
+                ",3,2.5e3,x,9\n");
     const Outcome outcome = run({paths::python, "-c",
                                  "import numpy as np; a = np.load('a.npz')\n"
                                  "for name in a.files: print(name, a[name].dtype, a[name].tolist())"},
@@ -43,6 +43,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a row of another length than the header is bad data") {
-    CHECK_THROWS_WITH_AS(archive_of("x,y\n1,2\n1\n"), "a table's row has 1 cells, its header 2", Failure);
+    const TempFolder folder;
+    CHECK_THROWS_WITH_AS(put_archive(folder, "# comment\nx,y\n1,2\n1\n"), "a table's row has 1 cells, its header 2", Failure);
   }
 }
