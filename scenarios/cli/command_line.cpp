@@ -150,8 +150,6 @@ void print(const std::string& text) {
     throw Failure(Exit::cannot_write, fmt::format("standard output: {}", std::strerror(errno)));
 }
 
-std::string dump(const Json& document) { return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
-
 int command_line(int argc, char** argv) {
   CLI::App app("phaselock: gradient flow and optima of chunked key-value compression", "phaselock");
   Request request;

@@ -40,9 +40,6 @@ int command_doctor();
 /// Writes to standard output, at once. Throws Failure (cannot_write) if that fails.
 void print(const std::string& text);
 
-/// A JSON document as text; what is not finite is null.
-std::string dump(const Json& document);
-
 /// Parses the command line and runs the command; everything that is thrown becomes a message on standard error and an exit code.
 int command_line(int argc, char** argv);
 

@@ -1,6 +1,5 @@
 #include "kinds/run_output.hpp"
 
-#include "cli/commands.hpp"
 #include "kinds/provenance.hpp"
 
 namespace phaselock {

@@ -64,4 +64,6 @@ Json model_json(const Model& model) {
           {"vocabulary", model.vocabulary}, {"gamma", model.gamma},         {"beta", model.beta}};
 }
 
+std::string dump(const Json& document) { return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
 }  // namespace phaselock

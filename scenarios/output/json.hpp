@@ -30,4 +30,7 @@ Json branches(const Model& model, std::span<const double> weights);
 
 Json model_json(const Model& model);
 
+/// A document as text; what is not finite is null.
+std::string dump(const Json& document);
+
 }  // namespace phaselock
