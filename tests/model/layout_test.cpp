@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "model/errors.hpp"
@@ -12,6 +13,9 @@
 #include "model/single_block.hpp"
 
 using namespace phaselock;
+
+// A model is no SingleBlock until its layout has been looked at: the compiler refuses what is known for blocks alone.
+static_assert(!std::is_convertible_v<Model, SingleBlock> && !std::is_constructible_v<SingleBlock, const Model&>);
 
 namespace {
 
