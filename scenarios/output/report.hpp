@@ -27,7 +27,7 @@ struct Report {
 /// "L = 4, S = 4, H = 3, N = 64, gamma = 1, beta = 1".
 std::string model_text(const Model& model);
 
-/// "name = a, b, c" of numbers in short.
+/// "0.1235  2  ..." of numbers in short, the first 16 of them.
 std::string list_text(std::span<const double> numbers);
 
 }  // namespace phaselock
